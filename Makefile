@@ -1,0 +1,70 @@
+# The words of this project: demo test check bench build debug wheel lint types clean.
+# Everything is built into .venv; nothing outside the checkout is touched.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := setup.py $(shell find mcts_core simulators router -name '*.pyx' -o -name '*.pxd')
+PACKAGES := harness_router mcts_core simulators router
+COMPILED := $(subst /,.,$(basename $(wildcard mcts_core/*.pyx simulators/*.pyx)))
+
+.PHONY: demo test check bench build debug wheel lint types clean
+
+demo: build  ## build, then decide the first tool of three real situations
+	@for graph in examples/*.json; do \
+	  echo; echo "== har route-mcts $$graph"; $(BIN)/har route-mcts $$graph || exit 1; \
+	done
+	@echo; echo "== the same by search alone: har route-mcts examples/fix_failing_test.json --solver mcts --simulations 512"
+	@$(BIN)/har route-mcts examples/fix_failing_test.json --solver mcts --simulations 512 --html build/demo.html
+	@echo "   (the whole tree: build/demo.html)"
+	@echo; echo "== a simulator of one's own: python examples/custom_simulator.py"
+	@$(BIN)/python examples/custom_simulator.py
+
+test: build  ## build, then pass all tests
+	$(BIN)/python -m pytest
+
+check: lint types test debug wheel  ## all that .ci/run asks for
+
+bench: build  ## benchmarks, peers and floors side by side
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds \
+	  --benchmark-sort=name
+
+build: $(VENV)/.built
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11+ is needed: make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "setuptools>=80" "Cython>=3.2,<4"
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(SOURCES)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
+lint: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/cython-lint $(PACKAGES)
+
+types: build
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest $(COMPILED)
+
+debug: build  ## the engine's tests with bounds checks on
+	rm -rf build/debug && mkdir -p build/debug
+	git ls-files -z | xargs -0 cp --parents -t build/debug
+	cd build/debug && HARNESS_ROUTER_DEBUG=1 ../../$(BIN)/python setup.py --quiet build_ext --inplace
+	cd build/debug && ../../$(BIN)/python -m pytest tests/mcts_core tests/simulators
+
+wheel: build  ## build the wheel, install it elsewhere, use it from another folder
+	rm -rf dist build/wheel-venv && $(BIN)/python -m build --quiet --wheel
+	$(PYTHON) -m venv build/wheel-venv
+	build/wheel-venv/bin/python -m pip install --quiet dist/*.whl
+	cd / && "$(CURDIR)/build/wheel-venv/bin/python" -I "$(CURDIR)/tests/wheel_smoke.py" "$(CURDIR)/examples"
+
+clean:
+	rm -rf build dist $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info
+	find $(PACKAGES) -name '*.so' -delete
+	find $(PACKAGES) -name '*.c' -delete
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,62 @@
+"""The simulator as the engine sees it: a table of C functions over opaque, fixed-size states.
+
+Explicit models, Python objects and compiled simulators all fill in this one table. A state is
+``state_size`` bytes that the engine copies with memcpy and never looks into. Functions are called
+without the GIL unless ``needs_gil`` is set, return a status below 0 on failure, and must not keep
+pointers to states. An action is an int32 whose meaning is the simulator's own.
+"""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, uint64_t
+
+cdef enum:
+    # Flags that step returns, added together.
+    STEP_TERMINAL = 1       # nothing follows the next state
+    STEP_TURN = 2           # the player to move changes (two-player zero-sum worlds)
+
+cdef enum:
+    # Statuses below 0 that any function may return instead.
+    STATUS_ERROR = -1       # an exception waits in SimulatorHandle.take_error
+    STATUS_PENDING = -2     # an answer is awaited: undo nothing, ask again later (async worlds)
+    STATUS_NO_MEMORY = -3
+    STATUS_NOT_FINITE = -4  # set by the engine: a reward, value or prior is not finite
+
+# Write the legal actions, in a fixed order, up to capacity of them; return how many there are.
+ctypedef int32_t (*legal_t)(void *context, const void *state,
+                            int32_t *actions, int32_t capacity) noexcept nogil
+# How many outcomes the action may have, >= 1; asked after the first step of that action.
+ctypedef int32_t (*outcomes_t)(void *context, const void *state, int32_t action) noexcept nogil
+# Write the next state, the mover's reward and the index of the outcome; return flags.
+ctypedef int32_t (*step_t)(void *context, const void *state, int32_t action, uint64_t *rng,
+                           void *next_state, double *reward, int32_t *outcome) noexcept nogil
+# Write the estimated return for the player to move; return 0.
+ctypedef int32_t (*evaluate_t)(void *context, const void *state, double *value) noexcept nogil
+# Write one weight >= 0 for each legal action, in the order of legal; return 0, or 1 for "uniform".
+ctypedef int32_t (*prior_t)(void *context, const void *state, int32_t count,
+                            double *weights) noexcept nogil
+# Forget a state that step or pack_root wrote.
+ctypedef void (*release_t)(void *context, const void *state) noexcept nogil
+
+ctypedef struct SimulatorTable:
+    void *context           # passed to every function
+    size_t state_size       # bytes of one state, >= 1
+    bint needs_gil          # the functions use Python objects
+    legal_t legal
+    outcomes_t outcomes     # NULL: the world is deterministic
+    step_t step
+    evaluate_t evaluate     # NULL: always 0.0
+    prior_t prior           # NULL: uniform
+    release_t release       # NULL: states own nothing
+
+
+cdef class SimulatorHandle:
+    """Base of everything that can be searched; keeps alive what ``table.context`` points to."""
+
+    cdef SimulatorTable table
+    # Write the bytes of a root state given as a Python object, or raise.
+    cdef int pack_root(self, object state, void *buffer) except -1
+    # The Python objects behind a state and an action, for results and messages.
+    cdef object state_object(self, const void *state)
+    cdef object action_object(self, const void *state, int32_t action)
+    # The exception behind STATUS_ERROR, taken out; None if there is none.
+    cdef object take_error(self)

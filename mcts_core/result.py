@@ -1,0 +1,93 @@
+"""What a search returns: the choice with its evidence, and the tree as arrays."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["CHANCE", "DECISION", "OUTCOME", "SearchResult", "SearchTree", "StopReason"]
+
+StopReason = Literal["simulations", "time", "no_action", "exact"]
+
+DECISION: Final = 0
+CHANCE: Final = 1
+OUTCOME: Final = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchTree:
+    """The tree of a search as arrays over its N nodes; node 0 is the root, parents come first.
+
+    Only nodes that were visited are listed.
+
+    Attributes:
+        parent: int32 [N], index of the parent, -1 for the root.
+        action: int32 [N], the action that leads here; for an outcome of chance its index; root -1.
+        depth: int32 [N], actions from the root.
+        visits: int32 [N].
+        value: float64 [N], mean return of taking this action at the parent, reward included, for
+            the player who moves at the parent; for the root the mean return of a simulation.
+        prior: float64 [N], probability of the action before the search, 0 to 1.
+        reward: float64 [N], reward received on arrival; 0 for chance nodes.
+        kind: uint8 [N], DECISION, CHANCE (an action whose outcome is drawn) or OUTCOME.
+        ended: bool [N], the world or the horizon ends here.
+    """
+
+    parent: npt.NDArray[np.int32]
+    action: npt.NDArray[np.int32]
+    depth: npt.NDArray[np.int32]
+    visits: npt.NDArray[np.int32]
+    value: npt.NDArray[np.float64]
+    prior: npt.NDArray[np.float64]
+    reward: npt.NDArray[np.float64]
+    kind: npt.NDArray[np.uint8]
+    ended: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchResult:
+    """The outcome of a search or of exact solving. k is the number of actions at the root.
+
+    Attributes:
+        action: what to do: the action with most visits, then highest value, then highest prior,
+            then first offered; None if the root has no action.
+        actions: [k] the root's actions in the order offered.
+        visits: int64 [k], simulations through each action; all 0 if solved exactly.
+        values: float64 [k], mean return of each action (reward included), NaN if never tried.
+        priors: float64 [k], sums to 1.
+        value: value of the chosen action, NaN if there is none.
+        principal_variation: actions from the root along the choice of each node.
+        proven: True if ``values`` are exact for the horizon, not estimates.
+        proven_by: "backward induction", or None.
+        simulations: simulations run, at least 0.
+        nodes: nodes in the tree, the root included.
+        stop_reason: which budget ended the search.
+        time_ms: wall time in milliseconds.
+        seed: the seed used.
+    """
+
+    action: Hashable | None
+    actions: tuple[Hashable, ...]
+    visits: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    priors: npt.NDArray[np.float64]
+    value: float
+    principal_variation: tuple[Hashable, ...]
+    proven: bool
+    proven_by: str | None
+    simulations: int
+    nodes: int
+    stop_reason: StopReason
+    time_ms: float
+    seed: int
+
+    @property
+    def visit_shares(self) -> npt.NDArray[np.float64]:
+        """[k] visits over all visits; the share of the search's attention, not a probability."""
+        total = self.visits.sum()
+        return self.visits / total if total else np.zeros(len(self.visits))

@@ -1,0 +1,106 @@
+"""Selection rules as row kernels over a node's children; the formulas stand here and only here
+(and, for the oracle, in reference.py)."""
+
+from libc.math cimport INFINITY, fabs, fmax, log, sqrt
+from libc.stdint cimport int32_t, int64_t
+
+from mcts_core.tree cimport Arena, Node
+
+cdef enum:
+    RULE_PUCT = 0
+    RULE_UCB1 = 1
+    FPU_FIRST = 0           # untried actions first
+    FPU_PARENT = 1          # the visit-weighted mean of the tried ones
+    FPU_NUMBER = 2          # a given normalised value
+
+ctypedef struct Rule:
+    int kind
+    int fpu_kind
+    double fpu
+    double exploration
+    bint fixed_range        # low and high were given, not seen
+    double low              # lowest and highest action value so far
+    double high
+
+
+cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexcept nogil:
+    """(Q - low) * scale is in [0, 1] (MuZero, eq. 5); scale is 0 while all Q are alike."""
+    cdef double width = rule.high - rule.low
+    cdef double magnitude = fmax(fabs(rule.low), fabs(rule.high))
+    low[0] = 0.0
+    scale[0] = 0.0
+    if width > 1e-300 and width > 1e-12 * magnitude and width < INFINITY:
+        low[0] = rule.low
+        scale[0] = 1.0 / width
+
+
+cdef inline int32_t best_puct(const int32_t *visits, const double *value, const float *prior,
+                              int32_t count, double low, double scale, double factor,
+                              double *best_score) noexcept nogil:
+    """argmax of Q + factor P / (1 + n), factor = c sqrt(N); the first of equals. [count] each."""
+    cdef int32_t i, best = 0
+    cdef double score, best_so_far = -INFINITY
+    for i in range(count):
+        score = (value[i] - low) * scale + (factor * prior[i]) * (1.0 / <double>(1 + visits[i]))
+        if score > best_so_far:
+            best_so_far = score
+            best = i
+    best_score[0] = best_so_far
+    return best
+
+
+cdef inline int32_t best_ucb1(const int32_t *visits, const double *value,
+                              int32_t count, double low, double scale, double factor,
+                              double *best_score) noexcept nogil:
+    """argmax of Q + factor / sqrt(n), factor = c sqrt(ln N), n >= 1; the first of equals."""
+    cdef int32_t i, best = 0
+    cdef double score, best_so_far = -INFINITY
+    for i in range(count):
+        score = (value[i] - low) * scale + factor * (1.0 / sqrt(<double>visits[i]))
+        if score > best_so_far:
+            best_so_far = score
+            best = i
+    best_score[0] = best_so_far
+    return best
+
+
+cdef inline double mean_tried(const int32_t *visits, const double *value,
+                              int32_t count, double low, double scale) noexcept nogil:
+    """Visit-weighted mean of the tried actions, normalised; 0 where none was tried."""
+    cdef double total = 0.0
+    cdef int64_t visited = 0
+    cdef int32_t i
+    for i in range(count):
+        total = total + visits[i] * value[i]
+        visited += visits[i]
+    return (total / visited - low) * scale if visited else 0.0
+
+
+cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
+                                 int32_t index) noexcept nogil:
+    """Offset of the child to descend to. Tried children form a prefix in order of falling prior,
+    so of the untried ones only the first can be the best."""
+    cdef const Node *node = &arena.node[index]
+    cdef int32_t tried = node.tried, first = node.first_child, best
+    cdef int32_t n = arena.visits[index] if arena.visits[index] > 1 else 1
+    cdef double low, scale, factor, best_score, score
+    if tried < node.child_count and rule.fpu_kind == FPU_FIRST:
+        return tried
+    normaliser(rule, &low, &scale)
+    if rule.kind == RULE_PUCT:
+        factor = rule.exploration * sqrt(<double>n)
+        best = best_puct(arena.visits + first, arena.value + first, arena.prior + first,
+                         tried, low, scale, factor, &best_score)
+    else:
+        factor = rule.exploration * sqrt(log(<double>n))
+        best = best_ucb1(arena.visits + first, arena.value + first,
+                         tried, low, scale, factor, &best_score)
+    if tried < node.child_count:
+        score = rule.fpu
+        if rule.fpu_kind == FPU_PARENT:
+            score = mean_tried(arena.visits + first, arena.value + first, tried, low, scale)
+        if rule.kind == RULE_PUCT:
+            score = score + factor * arena.prior[first + tried]
+        if score > best_score:
+            return tried
+    return best

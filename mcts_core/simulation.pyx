@@ -1,0 +1,362 @@
+"""The simulations of a search, without the GIL: select, expand, evaluate, back up.
+reference.py says the same in plain Python and is the page to read first."""
+
+from libc.math cimport fabs
+from libc.stdlib cimport calloc, free, qsort, realloc
+from libc.string cimport memcpy, memset
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+
+from mcts_core.native cimport (STATUS_NO_MEMORY, STATUS_NOT_FINITE, STEP_TERMINAL, STEP_TURN)
+from mcts_core.rng cimport below
+from mcts_core.selection cimport select_child
+from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, NODE_TURN, NONE, add_children, arena_free,
+                             arena_grow_states, arena_init, state_at)
+
+cdef double LIMIT = 1e150   # largest magnitude of a reward or value: sums stay finite
+
+
+# --- the four phases -------------------------------------------------------------------------
+
+
+cdef int simulate(Simulation *s) noexcept nogil:
+    """One simulation. On a status below 0 nothing was counted and the same can be tried again."""
+    cdef Arena *tree = &s.arena
+    cdef uint64_t rng_before = s.rng
+    cdef int32_t node = 0, arrival, depth = 0
+    cdef int status
+    s.path_length = 0
+    status = push(s, 0)
+    while status == 0:
+        depth += 1
+        status = descend(s, node, depth, &arrival)
+        if status != 0:
+            break
+        if tree.node[arrival].flags & NODE_SETTLED == 0 and tree.node[arrival].first_child == NONE:
+            status = expand(s, arrival, False)
+            if status < 0:
+                break
+        if tree.node[arrival].flags & NODE_SETTLED:
+            back_up(s, tree.value[arrival], True)
+            break
+        node = arrival
+    if status < 0:
+        s.rng = rng_before
+        return status
+    return 0
+
+
+cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) noexcept nogil:
+    """One level down. 0: ``arrival`` was visited before; 1: it was new and is now evaluated and
+    backed up; below 0: a status."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t child = tree.node[node].first_child + select_child(&s.rule, tree, node)
+    cdef int32_t outcome = 0, flags
+    cdef double reward = 0.0
+    arrival[0] = child
+    if push(s, child) < 0:
+        return STATUS_NO_MEMORY
+    if tree.visits[child] > 0 and tree.node[child].flags & NODE_CHANCE == 0:
+        return 0
+    flags = step(s, state_at(tree, tree.node[node].state), tree.node[child].action,
+                 s.scratch, &reward, &outcome)
+    if flags >= 0 and tree.visits[child] == 0 and tree.node[child].first_child == NONE:
+        flags = open_chance(s, node, child, flags)
+    if flags < 0:
+        return flags
+    if tree.node[child].flags & NODE_CHANCE:
+        arrival[0] = tree.node[child].first_child + outcome
+        if push(s, arrival[0]) < 0:
+            release(s, s.scratch)
+            return STATUS_NO_MEMORY
+    if tree.visits[arrival[0]] == 0:
+        return visit(s, arrival[0], depth, reward, flags)
+    release(s, s.scratch)
+    return 0
+
+
+cdef int32_t open_chance(Simulation *s, int32_t node, int32_t child, int32_t flags) noexcept nogil:
+    """Give an action its outcomes if it has several. Returns ``flags``, or a status below 0."""
+    cdef int32_t count
+    if s.table.outcomes == NULL:
+        return flags
+    count = s.table.outcomes(s.table.context, state_at(&s.arena, s.arena.node[node].state),
+                             s.arena.node[child].action)
+    if count > 1 and add_children(&s.arena, child, count) < 0:
+        count = STATUS_NO_MEMORY
+    if count < 0:
+        release(s, s.scratch)
+        return count
+    if count > 1:
+        s.arena.node[child].flags |= NODE_CHANCE
+        s.arena.node[child].tried = count
+    return flags
+
+
+cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
+               int32_t flags) noexcept nogil:
+    """First visit: keep the state that the step left in scratch, evaluate it, back up. 1, or a
+    status below 0."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t slot = tree.state_count
+    cdef bint settled = (flags & STEP_TERMINAL) != 0 or depth >= s.max_depth
+    cdef double worth = 0.0
+    cdef int status = 0
+    if slot == tree.state_slots:
+        status = arena_grow_states(tree)
+    if status == 0:
+        memcpy(state_at(tree, slot), s.scratch, s.table.state_size)
+        status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
+    if status < 0:
+        release(s, s.scratch)
+        return status
+    tree.state_count += 1
+    tree.node[arrival].state = slot
+    tree.node[arrival].reward = reward
+    if settled:
+        tree.node[arrival].flags |= NODE_SETTLED
+    if flags & STEP_TURN:
+        tree.node[arrival].flags |= NODE_TURN
+    back_up(s, worth, False)
+    return 1
+
+
+cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
+                  double *worth) noexcept nogil:
+    """Discounted return from ``state`` for its player: forced or random moves, then value."""
+    cdef double total = 0.0, weight = 1.0, reward = 0.0, value = 0.0
+    cdef int32_t count, flags = STEP_TERMINAL if settled else 0, outcome = 0, turn = 0
+    cdef int status = 0
+    cdef const void *here = state
+    cdef void *there
+    while s.evaluation != EVALUATE_SIMULATOR and flags & STEP_TERMINAL == 0 \
+            and depth < s.max_depth:
+        count = legal(s, here)
+        if count <= 0 or (s.evaluation == EVALUATE_FORCED and count > 1):
+            status = count if count < 0 else 0
+            break
+        there = s.scratch + (1 + turn) * s.scratch_stride
+        flags = step(s, here, s.actions[below(&s.rng, count) if count > 1 else 0],
+                     there, &reward, &outcome)
+        if flags < 0:
+            status = flags
+            break
+        if here != state:
+            release(s, here)
+        total = total + weight * reward
+        weight = weight * s.discount
+        if flags & STEP_TURN:
+            weight = -weight
+        here = there
+        turn = 1 - turn
+        depth += 1
+    if status == 0 and s.table.evaluate != NULL:
+        status = s.table.evaluate(s.table.context, here, &value)
+        if status >= 0 and not fabs(value) <= LIMIT:
+            status = refuse(s, here, NONE, value)
+    if here != state:
+        release(s, here)
+    worth[0] = total + weight * value
+    return status
+
+
+cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
+    """Carry a return up the path. ``settled``: ``value`` is already the last node's mean."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t last = s.path_length - 1, i, index, parent, flags
+    for i in range(last, 0, -1):
+        index = s.path[i]
+        parent = s.path[i - 1]
+        flags = tree.node[index].flags
+        if flags & NODE_CHANCE == 0 and not (settled and i == last):
+            value = tree.node[index].reward + s.discount * (
+                -value if flags & NODE_TURN else value)
+        tree.visits[index] += 1
+        tree.value[index] += (value - tree.value[index]) * (1.0 / tree.visits[index])
+        if tree.node[parent].flags & NODE_CHANCE == 0:
+            if tree.visits[index] == 1:
+                tree.node[parent].tried += 1
+            if not s.rule.fixed_range:
+                if tree.value[index] < s.rule.low:
+                    s.rule.low = tree.value[index]
+                if tree.value[index] > s.rule.high:
+                    s.rule.high = tree.value[index]
+    tree.visits[0] += 1
+    tree.value[0] += (value - tree.value[0]) * (1.0 / tree.visits[0])
+
+
+# --- expansion -------------------------------------------------------------------------------
+
+
+cdef int expand(Simulation *s, int32_t index, bint given) noexcept nogil:
+    cdef const void *state = state_at(&s.arena, s.arena.node[index].state)
+    cdef int32_t count = legal(s, state), status = 0 if given else 1, i
+    if count < 0:
+        return count
+    if count == 0:
+        s.arena.node[index].flags |= NODE_SETTLED
+        return 0
+    if not given and s.table.prior != NULL:
+        status = s.table.prior(s.table.context, state, count, s.weights)
+        if status < 0:
+            return status
+    if status == 0:
+        for i in range(count):
+            if not 0.0 <= s.weights[i] <= LIMIT:
+                return refuse(s, state, s.actions[i], s.weights[i])
+    return add_ranked(s, index, count, s.weights if status == 0 else NULL)
+
+
+cdef int add_ranked(Simulation *s, int32_t index, int32_t count,
+                    const double *weights) noexcept nogil:
+    """Append the children in order of falling prior, equal ones as offered."""
+    cdef double total = 0.0, uniform = 1.0 / count, p = uniform
+    cdef bint in_order = True
+    cdef int32_t i, first
+    if weights != NULL:
+        for i in range(count):
+            total = total + weights[i]
+    for i in range(count):
+        if total > 0.0:
+            p = (1.0 - s.prior_mix) * (weights[i] / total) + s.prior_mix * uniform
+        s.ranked[i].prior = <float>p
+        s.ranked[i].action = s.actions[i]
+        s.ranked[i].order = i
+        in_order = in_order and (i == 0 or s.ranked[i].prior <= s.ranked[i - 1].prior)
+    if not in_order:
+        qsort(s.ranked, count, sizeof(Ranked), by_falling_prior)
+    first = add_children(&s.arena, index, count)
+    if first < 0:
+        return STATUS_NO_MEMORY
+    for i in range(count):
+        s.arena.prior[first + i] = s.ranked[i].prior
+        s.arena.node[first + i].action = s.ranked[i].action
+    return 0
+
+
+cdef int by_falling_prior(const void *a, const void *b) noexcept nogil:
+    cdef const Ranked *left = <const Ranked *>a
+    cdef const Ranked *right = <const Ranked *>b
+    if left.prior != right.prior:
+        return -1 if left.prior > right.prior else 1
+    return -1 if left.order < right.order else 1
+
+
+cdef inline int32_t legal(Simulation *s, const void *state) noexcept nogil:
+    """The legal actions into s.actions. How many there are, or a status below 0."""
+    cdef int32_t count = s.table.legal(s.table.context, state, s.actions, s.wide)
+    if count > s.wide:
+        if widen(s, count) < 0:
+            return STATUS_NO_MEMORY
+        count = s.table.legal(s.table.context, state, s.actions, s.wide)
+    return count
+
+
+# --- small parts -----------------------------------------------------------------------------
+
+
+cdef inline int32_t step(Simulation *s, const void *state, int32_t action, void *next_state,
+                         double *reward, int32_t *outcome) noexcept nogil:
+    """One step of the simulator, its reward checked."""
+    cdef int32_t flags = s.table.step(s.table.context, state, action, &s.rng,
+                                      next_state, reward, outcome)
+    if flags >= 0 and not fabs(reward[0]) <= LIMIT:
+        release(s, next_state)
+        return refuse(s, state, action, reward[0])
+    return flags
+
+
+cdef inline void release(Simulation *s, const void *state) noexcept nogil:
+    if s.table.release != NULL:
+        s.table.release(s.table.context, state)
+
+
+cdef int refuse(Simulation *s, const void *state, int32_t action, double number) noexcept nogil:
+    s.bad_state = state
+    s.bad_action = action
+    s.bad_number = number
+    return STATUS_NOT_FINITE
+
+
+cdef inline int push(Simulation *s, int32_t index) noexcept nogil:
+    cdef int32_t capacity
+    cdef void *moved
+    if s.path_length == s.path_capacity:
+        capacity = 64 if s.path_capacity == 0 else 2 * s.path_capacity
+        moved = realloc(s.path, <size_t>capacity * sizeof(int32_t))
+        if moved == NULL:
+            return STATUS_NO_MEMORY
+        s.path = <int32_t *>moved
+        s.path_capacity = capacity
+    s.path[s.path_length] = index
+    s.path_length += 1
+    return 0
+
+
+cdef int widen(Simulation *s, int32_t count) noexcept nogil:
+    cdef void *actions = realloc(s.actions, <size_t>count * sizeof(int32_t))
+    cdef void *weights = realloc(s.weights, <size_t>count * sizeof(double))
+    cdef void *ranked = realloc(s.ranked, <size_t>count * sizeof(Ranked))
+    if actions != NULL:
+        s.actions = <int32_t *>actions
+    if weights != NULL:
+        s.weights = <double *>weights
+    if ranked != NULL:
+        s.ranked = <Ranked *>ranked
+    if actions == NULL or weights == NULL or ranked == NULL:
+        return STATUS_NO_MEMORY
+    s.wide = count
+    return 0
+
+
+cdef int simulation_init(Simulation *s, SimulatorTable *table) noexcept nogil:
+    memset(s, 0, sizeof(Simulation))
+    s.table = table
+    s.stride = 1
+    s.scratch_stride = (table.state_size + 7) // 8 * 8
+    s.scratch = <char *>calloc(3, s.scratch_stride)
+    if s.scratch == NULL or arena_init(&s.arena, table.state_size) < 0:
+        return STATUS_NO_MEMORY
+    return 0
+
+
+cdef void simulation_free(Simulation *s) noexcept nogil:
+    cdef int32_t slot
+    if s.table != NULL:
+        for slot in range(s.arena.state_count):
+            release(s, state_at(&s.arena, slot))
+    arena_free(&s.arena)
+    free(s.path)
+    free(s.actions)
+    free(s.weights)
+    free(s.ranked)
+    free(s.scratch)
+
+
+cdef int64_t monotonic_ns() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return <int64_t>now.tv_sec * 1_000_000_000 + now.tv_nsec
+
+
+cdef int run_slice(Simulation *s, int32_t target, int64_t slice_end) noexcept nogil:
+    """The clock is read just often enough to see the end within some 0.1 ms."""
+    cdef int64_t last = monotonic_ns(), now
+    cdef int32_t countdown = s.stride
+    cdef int status
+    while s.done < target:
+        status = simulate(s)
+        if status < 0:
+            return status
+        s.done += 1
+        countdown -= 1
+        if countdown == 0:
+            now = monotonic_ns()
+            if now >= slice_end:
+                return 0
+            if now - last < 20_000 and s.stride < 4096:
+                s.stride *= 2
+            elif now - last > 100_000 and s.stride > 1:
+                s.stride //= 2
+            last = now
+            countdown = s.stride
+    return 0

@@ -1,0 +1,126 @@
+"""What a simulator is, seen from Python: the protocols, and the step that it returns."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "ExplicitModel",
+    "Outcome",
+    "SimulatedStep",
+    "Simulator",
+    "StochasticSimulator",
+    "TwoPlayerSimulator",
+]
+
+S = TypeVar("S")
+A = TypeVar("A", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedStep(Generic[S]):
+    """One predicted step. Nothing real has happened.
+
+    Attributes:
+        state: the state after the step.
+        reward: finite, any scale; seen by the player who moved.
+        terminal: True if nothing follows. The state is then still asked for its ``evaluate``,
+            as at every place where a search ends.
+    """
+
+    state: S
+    reward: float = 0.0
+    terminal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[S]):
+    """One of the things that a step may lead to.
+
+    Attributes:
+        probability: > 0; the probabilities of one (state, action) sum to 1 within 1e-9.
+        step: what happens then.
+    """
+
+    probability: float
+    step: SimulatedStep[S]
+
+
+class Simulator(Protocol[S, A]):
+    """A one-player world without side effects.
+
+    Optional further method: ``priors(state, actions) -> Sequence[float]``, weights >= 0 for the
+    actions in the same order (any positive sum; all zero means uniform).
+    """
+
+    def actions(self, state: S) -> Sequence[A]:
+        """Legal actions, distinct, in a fixed order; empty where the world ends."""
+
+    def step(self, state: S, action: A) -> SimulatedStep[S]:
+        """The step that ``action`` leads to; the same for the same arguments."""
+
+    def evaluate(self, state: S) -> float:
+        """Estimate of the return from ``state`` on, for the player to move; finite."""
+
+
+class TwoPlayerSimulator(Simulator[S, A], Protocol[S, A]):
+    """A zero-sum world of two players: rewards and values are the mover's own."""
+
+    def player(self, state: S) -> int:
+        """Who moves at ``state``: 0 or 1."""
+
+
+class StochasticSimulator(Protocol[S, A]):
+    """A world with chance whose distributions are known."""
+
+    def actions(self, state: S) -> Sequence[A]:
+        """As in ``Simulator``."""
+
+    def outcomes(self, state: S, action: A) -> Sequence[Outcome[S]]:
+        """All that ``action`` may lead to, at least one outcome."""
+
+    def evaluate(self, state: S) -> float:
+        """As in ``Simulator``."""
+
+
+class ExplicitModel(Protocol):
+    """A finite model as arrays. State s owns the choices ``action_offsets[s]:action_offsets[s+1]``,
+    choice c owns the outcomes ``outcome_offsets[c]:outcome_offsets[c+1]``.
+
+    S states, C choices (state-action pairs), E outcomes.
+    """
+
+    @property
+    def action_offsets(self) -> npt.NDArray[np.int32]:
+        """[S+1], from 0 to C, not decreasing."""
+
+    @property
+    def outcome_offsets(self) -> npt.NDArray[np.int32]:
+        """[C+1], from 0 to E, strictly increasing: each choice has an outcome."""
+
+    @property
+    def next_state(self) -> npt.NDArray[np.int32]:
+        """[E], 0 to S-1."""
+
+    @property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """[E], > 0, sums to 1 for each choice."""
+
+    @property
+    def reward(self) -> npt.NDArray[np.float64]:
+        """[E], finite."""
+
+    @property
+    def terminal(self) -> npt.NDArray[np.uint8]:
+        """[E], 1 where the step ends the world."""
+
+    @property
+    def value(self) -> npt.NDArray[np.float64]:
+        """[S], finite: the estimate used where a search ends."""
+
+    @property
+    def player(self) -> npt.NDArray[np.int8]:
+        """[S], 0 or 1: who moves."""

@@ -1,0 +1,90 @@
+"""The tree: one arena of nodes, children side by side, 48 bytes a node without its state."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t
+
+cdef enum:
+    # Node.flags, added together.
+    NODE_CHANCE = 1         # an action whose outcome is drawn; children are the outcomes
+    NODE_SETTLED = 2        # terminal, no action, or the horizon: its value never changes
+    NODE_TURN = 4           # the player to move here is not the parent's
+
+ctypedef struct Node:       # 32 bytes: what a descent reads once per level
+    double reward           # reward on arrival, as the parent's player sees it
+    int32_t first_child     # index of the first child; NONE until expanded
+    int32_t child_count
+    int32_t tried           # children that were visited: always the first so many
+    int32_t action          # action at the parent; index of the outcome below a chance node
+    int32_t state           # slot in states; NONE until visited, and for chance nodes
+    int32_t flags
+
+ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is the root
+    Node *node
+    int32_t *visits
+    double *value           # mean return through the node, reward included, parent's player
+    float *prior
+    int32_t size
+    int32_t capacity
+    char *states            # state_slots entries of state_stride bytes
+    size_t state_stride
+    int32_t state_count
+    int32_t state_slots
+
+cdef enum:
+    NONE = -1
+
+# Make an arena that holds a blank root; free what one holds. 0, or STATUS_NO_MEMORY.
+cdef int arena_init(Arena *arena, size_t state_size) noexcept nogil
+cdef void arena_free(Arena *arena) noexcept nogil
+# Make room for `count` more nodes or one more state. 0, or STATUS_NO_MEMORY.
+cdef int arena_grow(Arena *arena, int32_t count) noexcept nogil
+cdef int arena_grow_states(Arena *arena) noexcept nogil
+# The visited part as a SearchTree, and each of its nodes' index in the arena (int32 [N]).
+cdef object arena_arrays(const Arena *arena)
+
+
+cdef inline void *state_at(const Arena *arena, int32_t slot) noexcept nogil:
+    """The bytes of a state; valid until the next arena_grow_states."""
+    return arena.states + <size_t>slot * arena.state_stride
+
+
+cdef inline void blank(Arena *arena, int32_t index, int32_t action) noexcept nogil:
+    """Make a node new: never visited, not expanded, without a state."""
+    arena.visits[index] = 0
+    arena.value[index] = 0.0
+    arena.prior[index] = 1.0
+    arena.node[index].reward = 0.0
+    arena.node[index].first_child = NONE
+    arena.node[index].child_count = 0
+    arena.node[index].tried = 0
+    arena.node[index].action = action
+    arena.node[index].state = NONE
+    arena.node[index].flags = 0
+
+
+cdef inline int32_t add_children(Arena *arena, int32_t parent, int32_t count) noexcept nogil:
+    """Append `count` blank children; return the index of the first, or STATUS_NO_MEMORY."""
+    cdef int32_t first = arena.size, i
+    if count > arena.capacity - arena.size:
+        if arena_grow(arena, count) < 0:
+            return -3
+    for i in range(first, first + count):
+        blank(arena, i, i - first)
+    arena.size += count
+    arena.node[parent].first_child = first
+    arena.node[parent].child_count = count
+    return first
+
+
+cdef inline int32_t most_visited(const Arena *arena, int32_t node) noexcept nogil:
+    """The child to play: most visits, then value, then prior, then the first; NONE if none."""
+    cdef int32_t first = arena.node[node].first_child, best = NONE, i
+    for i in range(first, first + arena.node[node].tried):
+        if best == NONE or arena.visits[i] > arena.visits[best]:
+            best = i
+        elif arena.visits[i] == arena.visits[best]:
+            if arena.value[i] > arena.value[best]:
+                best = i
+            elif arena.value[i] == arena.value[best] and arena.prior[i] > arena.prior[best]:
+                best = i
+    return best

@@ -1,0 +1,131 @@
+"""Growing and freeing the arena, and reading it out as numpy arrays."""
+
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+import numpy as np
+
+from mcts_core.native cimport STATUS_NO_MEMORY
+from mcts_core import result
+
+cdef int32_t LARGEST = 2147483647
+
+
+cdef int arena_init(Arena *arena, size_t state_size) noexcept nogil:
+    memset(arena, 0, sizeof(Arena))
+    arena.state_stride = (state_size + 7) // 8 * 8
+    if arena_grow(arena, 256) < 0 or arena_grow_states(arena) < 0:
+        arena_free(arena)
+        return STATUS_NO_MEMORY
+    blank(arena, 0, NONE)
+    arena.size = 1
+    return 0
+
+
+cdef void arena_free(Arena *arena) noexcept nogil:
+    free(arena.node)
+    free(arena.visits)
+    free(arena.value)
+    free(arena.prior)
+    free(arena.states)
+    memset(arena, 0, sizeof(Arena))
+
+
+cdef int32_t larger(int32_t have, int32_t want) noexcept nogil:
+    """The next capacity: twice what there is, at least what is wanted, at most 2**31 - 1."""
+    if have <= LARGEST // 2 and have * 2 >= want:
+        return have * 2
+    return want if have <= LARGEST // 2 else LARGEST
+
+
+cdef int arena_grow(Arena *arena, int32_t count) noexcept nogil:
+    cdef int32_t capacity
+    cdef void *moved
+    if count > LARGEST - arena.size:
+        return STATUS_NO_MEMORY
+    capacity = larger(arena.capacity, arena.size + count)
+    moved = realloc(arena.node, <size_t>capacity * sizeof(Node))
+    if moved == NULL:
+        return STATUS_NO_MEMORY
+    arena.node = <Node *>moved
+    moved = realloc(arena.visits, <size_t>capacity * sizeof(int32_t))
+    if moved == NULL:
+        return STATUS_NO_MEMORY
+    arena.visits = <int32_t *>moved
+    moved = realloc(arena.value, <size_t>capacity * sizeof(double))
+    if moved == NULL:
+        return STATUS_NO_MEMORY
+    arena.value = <double *>moved
+    moved = realloc(arena.prior, <size_t>capacity * sizeof(float))
+    if moved == NULL:
+        return STATUS_NO_MEMORY
+    arena.prior = <float *>moved
+    arena.capacity = capacity
+    return 0
+
+
+cdef int arena_grow_states(Arena *arena) noexcept nogil:
+    cdef int32_t slots = larger(arena.state_slots, 64)
+    cdef void *moved
+    if arena.state_slots == LARGEST:
+        return STATUS_NO_MEMORY
+    moved = realloc(arena.states, <size_t>slots * arena.state_stride)
+    if moved == NULL:
+        return STATUS_NO_MEMORY
+    arena.states = <char *>moved
+    arena.state_slots = slots
+    return 0
+
+
+cdef object arena_arrays(const Arena *arena):
+    """The visited part of the tree as a ``SearchTree``, and each node's index in the arena."""
+    cdef int32_t[::1] parent_of = np.full(arena.size, -1, dtype=np.int32)
+    cdef int32_t[::1] depth_of = np.zeros(arena.size, dtype=np.int32)
+    cdef int32_t[::1] export_of = np.full(arena.size, -1, dtype=np.int32)
+    cdef int32_t i, j, kept = 0
+    cdef const Node *node
+    for i in range(arena.size):
+        if i > 0 and arena.visits[i] == 0:
+            continue
+        export_of[i] = kept
+        kept += 1
+        node = &arena.node[i]
+        for j in range(node.first_child, node.first_child + node.child_count):
+            parent_of[j] = i
+            depth_of[j] = depth_of[i] + (0 if node.flags & NODE_CHANCE else 1)
+    index = np.flatnonzero(np.asarray(export_of) >= 0).astype(np.int32)
+    parent = np.asarray(parent_of)[index]
+    parent[1:] = np.asarray(export_of)[parent[1:]]
+    action, reward, kind, ended = fields_of(arena, index, parent)
+    tree = result.SearchTree(
+        parent=parent,
+        action=action,
+        depth=np.asarray(depth_of)[index],
+        visits=np.asarray(<int32_t[:arena.size]>arena.visits)[index],
+        value=np.asarray(<double[:arena.size]>arena.value)[index],
+        prior=np.asarray(<float[:arena.size]>arena.prior)[index].astype(np.float64),
+        reward=reward,
+        kind=kind,
+        ended=ended,
+    )
+    return tree, index
+
+
+cdef object fields_of(const Arena *arena, const int32_t[::1] index, const int32_t[::1] parent):
+    """Action, reward, kind and ended of the nodes at ``index``; ``parent`` indexes into these."""
+    cdef Py_ssize_t count = index.shape[0], i
+    cdef int32_t[::1] action = np.empty(count, dtype=np.int32)
+    cdef double[::1] reward = np.empty(count, dtype=np.float64)
+    cdef unsigned char[::1] kind = np.full(count, result.DECISION, dtype=np.uint8)
+    cdef unsigned char[::1] ended = np.zeros(count, dtype=np.uint8)
+    cdef const Node *node
+    for i in range(count):
+        node = &arena.node[index[i]]
+        action[i] = node.action
+        reward[i] = node.reward
+        ended[i] = (node.flags & NODE_SETTLED) != 0
+        if node.flags & NODE_CHANCE:
+            kind[i] = result.CHANCE
+        elif i > 0 and arena.node[index[parent[i]]].flags & NODE_CHANCE:
+            kind[i] = result.OUTCOME
+    return np.asarray(action), np.asarray(reward), np.asarray(kind), np.asarray(ended, dtype=bool)

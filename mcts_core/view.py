@@ -1,0 +1,146 @@
+"""A search tree as one HTML page that needs nothing else: no server, no network, no other file.
+
+The page is the template ``view.html`` beside this file with the tree put in as JSON, column by
+column, and a Content-Security-Policy that admits only the template's own script and style (by
+their hashes) and no request at all. The page is pure ASCII, so any encoding stores it unharmed.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from mcts_core.errors import ConfigError
+from mcts_core.result import CHANCE, SearchTree
+
+__all__ = ["render_html"]
+
+SIGNIFICANT_DIGITS: Final = 6
+COLUMNS: Final = (
+    "parent",
+    "action",
+    "depth",
+    "visits",
+    "value",
+    "prior",
+    "reward",
+    "kind",
+    "ended",
+)
+
+
+def render_html(
+    tree: SearchTree,
+    labels: Sequence[str],
+    *,
+    title: str,
+    subtitle: str = "",
+    facts: Mapping[str, str] | None = None,
+    details: Sequence[str] | None = None,
+) -> str:
+    """Return a page on which ``tree`` can be unfolded, sorted and filtered.
+
+    Values, priors and rewards are kept to six significant digits; what is not finite becomes
+    null. Texts are shown as they are, whatever markup they hold.
+
+    Args:
+        tree: N nodes, N >= 1, parents before children.
+        labels: [N] the action that leads to each node; for the root the name of its state.
+        title: heading of the page.
+        subtitle: one line below the heading; empty: none.
+        facts: name and value pairs shown on top, in their order.
+        details: [N] longer texts shown when a node is selected; an empty one shows nothing.
+
+    Raises:
+        ConfigError: the tree has no root, its arrays differ in length, a parent does not come
+            before its child, or ``labels`` or ``details`` have another length than the tree.
+    """
+    _check(tree, labels, details)
+    data = {
+        "title": title,
+        "subtitle": subtitle,
+        "facts": list((facts or {}).items()),
+        "pv": _principal_variation(tree),
+        "labels": _table(labels),
+        "details": None if details is None else _table(details),
+        **{name: _column(getattr(tree, name)) for name in COLUMNS},
+    }
+    template = resources.files("mcts_core").joinpath("view.html").read_text("utf-8")
+    for tag in ("script", "style"):
+        template = template.replace(f"__{tag.upper()}_HASH__", _hash_of(tag, template))
+    return template.replace("__DATA__", _json_for_html(data))
+
+
+def _check(tree: SearchTree, labels: Sequence[str], details: Sequence[str] | None) -> None:
+    """Raise ``ConfigError`` for what ``render_html`` refuses."""
+    nodes = len(tree)
+    if nodes == 0:
+        raise ConfigError("tree", nodes, "at least one node, the root")
+    lengths = {f"tree.{name}": len(getattr(tree, name)) for name in COLUMNS}
+    lengths["labels"] = len(labels)
+    lengths["details"] = nodes if details is None else len(details)
+    for field, length in lengths.items():
+        if length != nodes:
+            raise ConfigError(field, length, f"{nodes} entries, one for each node of the tree")
+    above = tree.parent[1:]
+    if tree.parent[0] != -1 or np.any(above < 0) or np.any(above >= np.arange(1, nodes)):
+        raise ConfigError("tree.parent", tree.parent, "-1 for node 0, else an earlier node")
+
+
+def _principal_variation(tree: SearchTree) -> list[int]:
+    """Nodes from the root down the best child of each.
+
+    Best is most visits, then value, then prior, then first offered; below a chance node most
+    visits, then first listed.
+    """
+    drawn = tree.kind[np.maximum(tree.parent, 0)] == CHANCE
+    value = np.where(drawn | np.isnan(tree.value), -np.inf, tree.value)
+    prior = np.where(drawn | np.isnan(tree.prior), -np.inf, tree.prior)
+    best_first = np.lexsort((tree.action, -prior, -value, -tree.visits, tree.parent))
+    parents, first = np.unique(tree.parent[best_first], return_index=True)
+    best = dict(zip(parents.tolist(), best_first[first].tolist(), strict=True))
+    line = [0]
+    while line[-1] in best:
+        line.append(best[line[-1]])
+    return line
+
+
+def _column(array: npt.NDArray[Any]) -> list[int | float | None]:
+    """[N] an array as JSON numbers, as short as their digits allow; null if not finite."""
+    if array.dtype.kind != "f":
+        return array.astype(np.int64).tolist()  # type: ignore[no-any-return]  # numpy says Any
+    return [_short(x) for x in array.tolist()]
+
+
+def _short(x: float) -> int | float | None:
+    """``x`` to six significant digits, whole numbers without the point; None if not finite."""
+    if not math.isfinite(x):
+        return None
+    rounded = float(f"{x:.{SIGNIFICANT_DIGITS}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e9 else rounded
+
+
+def _table(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Texts with each distinct one stored once: ``texts[at[i]]`` belongs to node i."""
+    index: dict[str, int] = {}
+    at = [index.setdefault(text, len(index)) for text in texts]
+    return {"texts": list(index), "at": at}
+
+
+def _json_for_html(data: object) -> str:
+    """ASCII JSON that no HTML parser can take for markup; JSON.parse restores every character."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _hash_of(tag: str, template: str) -> str:
+    """The CSP source that admits the text of the template's one inline ``<tag>``."""
+    (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", template, re.DOTALL)
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,1 @@
+"""Decisions: which tool runs next. Selection is never permission."""

@@ -1,0 +1,51 @@
+"""The compiled modules and their Cython directives; everything else is in pyproject.toml.
+
+HARNESS_ROUTER_DEBUG=1 builds with bounds checks, assertions and annotated HTML beside the sources.
+"""
+
+import os
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+DEBUG = os.environ.get("HARNESS_ROUTER_DEBUG") == "1"
+
+MODULES = (
+    "mcts_core.exact",
+    "mcts_core.native",
+    "mcts_core.rng",
+    "mcts_core.search",
+    "mcts_core.simulation",
+    "mcts_core.tree",
+    "simulators.python",
+    "simulators.tabular",
+)
+
+# -ffp-contract=off: no fused multiply-add, so that results equal mcts_core.reference bit for bit.
+FLAGS = ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0"]
+extensions = [
+    Extension(
+        name,
+        [name.replace(".", "/") + ".pyx"],
+        extra_compile_args=[*FLAGS, "-ffp-contract=off", "-fno-math-errno"],
+    )
+    for name in MODULES
+]
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        annotate=DEBUG,
+        build_dir=None if DEBUG else "build/cython",
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": DEBUG,
+            "initializedcheck": DEBUG,
+            "wraparound": False,
+            "cdivision": True,
+            "auto_pickle": False,
+            "autotestdict": False,
+            "embedsignature": True,
+        },
+    )
+)
