@@ -11,7 +11,9 @@ from setuptools import Extension, setup
 DEBUG = os.environ.get("HARNESS_ROUTER_DEBUG") == "1"
 
 MODULES = (
+    "mcts_core.context",
     "mcts_core.exact",
+    "mcts_core.expansion",
     "mcts_core.native",
     "mcts_core.rng",
     "mcts_core.search",

@@ -2,7 +2,8 @@
 
 from mcts_core.simulator import SimulatedStep
 from router.config import MCTSConfig
-from router.mcts_router import MCTSResult, MCTSToolRouter
+from router.mcts_result import MCTSResult
+from router.mcts_router import MCTSToolRouter
 from router.models import (
     ActionSummary,
     HarnessState,

@@ -9,13 +9,19 @@ pointers to states. An action is an int32 whose meaning is the simulator's own.
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint64_t
 
+cdef extern from *:
+    """
+    #define MCTS_CORE_LIMIT 1e150
+    """
+    const double LIMIT "MCTS_CORE_LIMIT"    # largest magnitude of a number: sums stay finite
+
 cdef enum:
     # Flags that step returns, added together.
     STEP_TERMINAL = 1       # nothing follows the next state
     STEP_TURN = 2           # the player to move changes (two-player zero-sum worlds)
 
 cdef enum:
-    # Statuses below 0 that any function may return instead.
+    # Statuses below 0 that any function may return instead of what it says.
     STATUS_ERROR = -1       # an exception waits in SimulatorHandle.take_error
     STATUS_PENDING = -2     # an answer is awaited: undo nothing, ask again later (async worlds)
     STATUS_NO_MEMORY = -3

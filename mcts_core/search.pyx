@@ -11,12 +11,13 @@ from mcts_core.result import SearchResult
 
 from cpython.exc cimport PyErr_CheckSignals
 
+from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR,
+                                Simulation, monotonic_ns, simulation_free, simulation_init, widen)
+from mcts_core.expansion cimport expand
 from mcts_core.native cimport (STATUS_ERROR, STATUS_NO_MEMORY, STATUS_NOT_FINITE, STATUS_PENDING,
                                SimulatorHandle)
 from mcts_core.selection cimport FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_PUCT, RULE_UCB1
-from mcts_core.simulation cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR,
-                                   Simulation, expand, monotonic_ns, run_slice, simulation_free,
-                                   simulation_init, widen)
+from mcts_core.simulation cimport run_slice
 from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, Arena, Node, arena_arrays, most_visited,
                              state_at)
 

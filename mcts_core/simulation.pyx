@@ -2,20 +2,17 @@
 reference.py says the same in plain Python and is the page to read first."""
 
 from libc.math cimport fabs
-from libc.stdlib cimport calloc, free, qsort, realloc
-from libc.string cimport memcpy, memset
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 
-from mcts_core.native cimport (STATUS_NO_MEMORY, STATUS_NOT_FINITE, STEP_TERMINAL, STEP_TURN)
+from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, monotonic_ns, push,
+                                refuse, release, step)
+from mcts_core.expansion cimport expand
+from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
 from mcts_core.selection cimport select_child
-from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, NODE_TURN, NONE, add_children, arena_free,
-                             arena_grow_states, arena_init, state_at)
-
-cdef double LIMIT = 1e150   # largest magnitude of a reward or value: sums stay finite
-
-
-# --- the four phases -------------------------------------------------------------------------
+from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, NODE_TURN, NONE, Arena, add_children,
+                             arena_grow_states, state_at)
 
 
 cdef int simulate(Simulation *s) noexcept nogil:
@@ -182,160 +179,6 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
                     s.rule.high = tree.value[index]
     tree.visits[0] += 1
     tree.value[0] += (value - tree.value[0]) * (1.0 / tree.visits[0])
-
-
-# --- expansion -------------------------------------------------------------------------------
-
-
-cdef int expand(Simulation *s, int32_t index, bint given) noexcept nogil:
-    cdef const void *state = state_at(&s.arena, s.arena.node[index].state)
-    cdef int32_t count = legal(s, state), status = 0 if given else 1, i
-    if count < 0:
-        return count
-    if count == 0:
-        s.arena.node[index].flags |= NODE_SETTLED
-        return 0
-    if not given and s.table.prior != NULL:
-        status = s.table.prior(s.table.context, state, count, s.weights)
-        if status < 0:
-            return status
-    if status == 0:
-        for i in range(count):
-            if not 0.0 <= s.weights[i] <= LIMIT:
-                return refuse(s, state, s.actions[i], s.weights[i])
-    return add_ranked(s, index, count, s.weights if status == 0 else NULL)
-
-
-cdef int add_ranked(Simulation *s, int32_t index, int32_t count,
-                    const double *weights) noexcept nogil:
-    """Append the children in order of falling prior, equal ones as offered."""
-    cdef double total = 0.0, uniform = 1.0 / count, p = uniform
-    cdef bint in_order = True
-    cdef int32_t i, first
-    if weights != NULL:
-        for i in range(count):
-            total = total + weights[i]
-    for i in range(count):
-        if total > 0.0:
-            p = (1.0 - s.prior_mix) * (weights[i] / total) + s.prior_mix * uniform
-        s.ranked[i].prior = <float>p
-        s.ranked[i].action = s.actions[i]
-        s.ranked[i].order = i
-        in_order = in_order and (i == 0 or s.ranked[i].prior <= s.ranked[i - 1].prior)
-    if not in_order:
-        qsort(s.ranked, count, sizeof(Ranked), by_falling_prior)
-    first = add_children(&s.arena, index, count)
-    if first < 0:
-        return STATUS_NO_MEMORY
-    for i in range(count):
-        s.arena.prior[first + i] = s.ranked[i].prior
-        s.arena.node[first + i].action = s.ranked[i].action
-    return 0
-
-
-cdef int by_falling_prior(const void *a, const void *b) noexcept nogil:
-    cdef const Ranked *left = <const Ranked *>a
-    cdef const Ranked *right = <const Ranked *>b
-    if left.prior != right.prior:
-        return -1 if left.prior > right.prior else 1
-    return -1 if left.order < right.order else 1
-
-
-cdef inline int32_t legal(Simulation *s, const void *state) noexcept nogil:
-    """The legal actions into s.actions. How many there are, or a status below 0."""
-    cdef int32_t count = s.table.legal(s.table.context, state, s.actions, s.wide)
-    if count > s.wide:
-        if widen(s, count) < 0:
-            return STATUS_NO_MEMORY
-        count = s.table.legal(s.table.context, state, s.actions, s.wide)
-    return count
-
-
-# --- small parts -----------------------------------------------------------------------------
-
-
-cdef inline int32_t step(Simulation *s, const void *state, int32_t action, void *next_state,
-                         double *reward, int32_t *outcome) noexcept nogil:
-    """One step of the simulator, its reward checked."""
-    cdef int32_t flags = s.table.step(s.table.context, state, action, &s.rng,
-                                      next_state, reward, outcome)
-    if flags >= 0 and not fabs(reward[0]) <= LIMIT:
-        release(s, next_state)
-        return refuse(s, state, action, reward[0])
-    return flags
-
-
-cdef inline void release(Simulation *s, const void *state) noexcept nogil:
-    if s.table.release != NULL:
-        s.table.release(s.table.context, state)
-
-
-cdef int refuse(Simulation *s, const void *state, int32_t action, double number) noexcept nogil:
-    s.bad_state = state
-    s.bad_action = action
-    s.bad_number = number
-    return STATUS_NOT_FINITE
-
-
-cdef inline int push(Simulation *s, int32_t index) noexcept nogil:
-    cdef int32_t capacity
-    cdef void *moved
-    if s.path_length == s.path_capacity:
-        capacity = 64 if s.path_capacity == 0 else 2 * s.path_capacity
-        moved = realloc(s.path, <size_t>capacity * sizeof(int32_t))
-        if moved == NULL:
-            return STATUS_NO_MEMORY
-        s.path = <int32_t *>moved
-        s.path_capacity = capacity
-    s.path[s.path_length] = index
-    s.path_length += 1
-    return 0
-
-
-cdef int widen(Simulation *s, int32_t count) noexcept nogil:
-    cdef void *actions = realloc(s.actions, <size_t>count * sizeof(int32_t))
-    cdef void *weights = realloc(s.weights, <size_t>count * sizeof(double))
-    cdef void *ranked = realloc(s.ranked, <size_t>count * sizeof(Ranked))
-    if actions != NULL:
-        s.actions = <int32_t *>actions
-    if weights != NULL:
-        s.weights = <double *>weights
-    if ranked != NULL:
-        s.ranked = <Ranked *>ranked
-    if actions == NULL or weights == NULL or ranked == NULL:
-        return STATUS_NO_MEMORY
-    s.wide = count
-    return 0
-
-
-cdef int simulation_init(Simulation *s, SimulatorTable *table) noexcept nogil:
-    memset(s, 0, sizeof(Simulation))
-    s.table = table
-    s.stride = 1
-    s.scratch_stride = (table.state_size + 7) // 8 * 8
-    s.scratch = <char *>calloc(3, s.scratch_stride)
-    if s.scratch == NULL or arena_init(&s.arena, table.state_size) < 0:
-        return STATUS_NO_MEMORY
-    return 0
-
-
-cdef void simulation_free(Simulation *s) noexcept nogil:
-    cdef int32_t slot
-    if s.table != NULL:
-        for slot in range(s.arena.state_count):
-            release(s, state_at(&s.arena, slot))
-    arena_free(&s.arena)
-    free(s.path)
-    free(s.actions)
-    free(s.weights)
-    free(s.ranked)
-    free(s.scratch)
-
-
-cdef int64_t monotonic_ns() noexcept nogil:
-    cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return <int64_t>now.tv_sec * 1_000_000_000 + now.tv_nsec
 
 
 cdef int run_slice(Simulation *s, int32_t target, int64_t slice_end) noexcept nogil:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mcts_core.errors import ConfigError
-from mcts_core.result import CHANCE, SearchTree
+from mcts_core.result import SearchTree
 
 __all__ = ["render_html"]
 
@@ -95,14 +95,11 @@ def _check(tree: SearchTree, labels: Sequence[str], details: Sequence[str] | Non
 
 
 def _principal_variation(tree: SearchTree) -> list[int]:
-    """Nodes from the root down the best child of each.
+    """Nodes from the root down the best child of each, chance nodes alike.
 
-    Best is most visits, then value, then prior, then first offered; below a chance node most
-    visits, then first listed.
+    Best is most visits, then value, then prior, then first offered, as in ``SearchResult``.
     """
-    drawn = tree.kind[np.maximum(tree.parent, 0)] == CHANCE
-    value = np.where(drawn | np.isnan(tree.value), -np.inf, tree.value)
-    prior = np.where(drawn | np.isnan(tree.prior), -np.inf, tree.prior)
+    value, prior = (np.where(np.isnan(x), -np.inf, x) for x in (tree.value, tree.prior))
     best_first = np.lexsort((tree.action, -prior, -value, -tree.visits, tree.parent))
     parents, first = np.unique(tree.parent[best_first], return_index=True)
     best = dict(zip(parents.tolist(), best_first[first].tolist(), strict=True))

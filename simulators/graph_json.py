@@ -312,7 +312,7 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
     if isinstance(value, NotFinite):
         return _cut(value.text, limit)
     if isinstance(value, int):
-        digits = int(value.bit_length() * math.log10(2)) + 1
+        digits = int(math.log10(abs(value) or 1)) + 1
         return int.__repr__(value) if digits < 40 else f"an integer of about {digits} digits"
     if isinstance(value, float):
         return float.__repr__(value)

@@ -12,13 +12,12 @@ from libc.stdint cimport int32_t, uint64_t
 
 from mcts_core.errors import NonFiniteError, SimulatorCallError, SimulatorError
 from mcts_core.simulator import SimulatedStep
+from simulators.awaiting import Resume, short
 
-from mcts_core.native cimport (STATUS_ERROR, STATUS_PENDING, STEP_TERMINAL, STEP_TURN,
+from mcts_core.native cimport (LIMIT, STATUS_ERROR, STATUS_PENDING, STEP_TERMINAL, STEP_TURN,
                                SimulatorHandle, evaluate_t, legal_t, outcomes_t, prior_t,
                                release_t, step_t)
 from mcts_core.rng cimport uniform
-
-cdef double LIMIT = 1e150       # as the engine
 
 
 @cython.final
@@ -99,7 +98,7 @@ cdef class PythonSimulator(SimulatorHandle):
         iterator, yielded, method, box, action = self.waiting
         self.waiting = None
         try:
-            answer = await _Resume(iterator, yielded)
+            answer = await Resume(iterator, yielded)
         except Exception as error:
             raise self.wrapped(error, method, box, action) from error
         self.keep(method, box, action, answer)
@@ -121,7 +120,7 @@ cdef class PythonSimulator(SimulatorHandle):
         if method == "actions":
             box.actions = answer
         elif method == "evaluate":
-            box.value = checked_number(answer, "value", box, None)
+            box.value = checked_number(answer, "value", box, -1)
         elif method == "priors":
             box.priors = answer
         elif method == "step":
@@ -153,8 +152,8 @@ cdef class PythonSimulator(SimulatorHandle):
             reward, terminal, state = answer.reward, answer.terminal, answer.state
         except AttributeError:
             raise SimulatorError(
-                f"step of action {short(box.actions[action])} in state {short(box.state)}: got "
-                f"{short(answer)}, wanted a SimulatedStep") from None
+                f"step of {place(box, action)}: got {short(answer)}, wanted a SimulatedStep"
+            ) from None
         move.reward = checked_number(reward, "reward", box, action)
         move.flags = STEP_TERMINAL if terminal else 0
         move.cumulative = cumulative
@@ -174,14 +173,12 @@ cdef class PythonSimulator(SimulatorHandle):
             p = checked_number(outcome.probability, "probability", box, action)
             if not p > 0.0:
                 raise SimulatorError(
-                    f"probability of action {short(box.actions[action])} in state "
-                    f"{short(box.state)}: got {p!r}, wanted above 0")
+                    f"probability of {place(box, action)}: got {p!r}, wanted above 0")
             cumulative += p
             moves.append(self.move(box, action, outcome.step, cumulative))
         if not fabs(cumulative - 1.0) <= 1e-9:
-            raise SimulatorError(
-                f"outcomes of action {short(box.actions[action])} in state {short(box.state)}: got "
-                f"probabilities that sum to {cumulative!r}, wanted 1")
+            raise SimulatorError(f"outcomes of {place(box, action)}: got probabilities that sum to "
+                                 f"{cumulative!r}, wanted 1")
         return moves
 
     cdef list outcome_list(self, _Box box, int32_t action):
@@ -219,7 +216,7 @@ cdef class PythonSimulator(SimulatorHandle):
         if type(answer) is not float and hasattr(answer, "__await__"):
             self.settle(answer, "evaluate", box, -1)
             return box.value
-        return checked_number(answer, "value", box, None)
+        return checked_number(answer, "value", box, -1)
 
     cdef object priors_for(self, _Box box):
         if box.priors is not None:
@@ -246,9 +243,8 @@ cdef class PythonSimulator(SimulatorHandle):
     cdef object wrapped(self, object error, str method, _Box box, int32_t action):
         if isinstance(error, SimulatorError):
             return error
-        of_action = "" if action < 0 else f", action {short(box.actions[action])}"
-        return SimulatorCallError(f"{method} raised {type(error).__name__}: {short(str(error))} "
-                                  f"(state {short(box.state)}{of_action})")
+        return SimulatorCallError(f"{method} of {place(box, action)} raised "
+                                  f"{type(error).__name__}: {short(str(error))}")
 
     cdef object take_error(self):
         error = self.error
@@ -334,9 +330,8 @@ cdef int32_t prior(void *context, const void *state, int32_t count, double *weig
         for i in range(count):
             weights[i] = given[i]
             if not 0.0 <= weights[i] <= LIMIT:
-                raise NonFiniteError(
-                    f"prior of action {short(box.actions[i])} in state {short(box.state)}: got "
-                    f"{weights[i]!r}, wanted a finite number of at least 0")
+                raise NonFiniteError(f"prior of {place(box, i)}: got {weights[i]!r}, wanted a "
+                                     "finite number of at least 0")
     except BaseException as error:
         return self.failed(error, "priors", box, -1)
     return 0
@@ -346,19 +341,24 @@ cdef void release(void *context, const void *state) noexcept:
     Py_DECREF(unbox(state))
 
 
-cdef double checked_number(object answer, str what, _Box box, object action) except? -1.0:
+cdef double checked_number(object answer, str what, _Box box, int32_t action) except? -1.0:
     """A float of finite magnitude, or an error that names the state and the action."""
     cdef double number
-    of_action = "" if action is None else f"action {short(box.actions[action])} in "
     try:
         number = answer
     except TypeError:
-        raise SimulatorError(f"{what} of {of_action}state {short(box.state)}: got {short(answer)}, "
-                             "wanted a number") from None
+        raise SimulatorError(f"{what} of {place(box, action)}: got {short(answer)}, wanted a "
+                             "number") from None
     if not fabs(number) <= LIMIT:
-        raise NonFiniteError(f"{what} of {of_action}state {short(box.state)}: got {number!r}, "
-                             "wanted a finite number of magnitude at most 1e150")
+        raise NonFiniteError(f"{what} of {place(box, action)}: got {number!r}, wanted a finite "
+                             "number of magnitude at most 1e150")
     return number
+
+
+cdef str place(_Box box, int32_t action):
+    """The state, and the action if it is not -1, in words."""
+    state = f"state {short(box.state)}"
+    return state if action < 0 else f"action {short(box.actions[action])} in {state}"
 
 
 cdef object required(object simulator, str method):
@@ -368,35 +368,3 @@ cdef object required(object simulator, str method):
             f"simulator: got {type(simulator).__name__} without {method}(), wanted "
             "actions(state), step(state, action) and evaluate(state)")
     return found
-
-
-cdef str short(object thing):
-    """repr in at most 120 characters, whatever it does."""
-    try:
-        text = repr(thing)
-    except Exception as error:
-        text = f"<{type(thing).__name__} whose repr raised {type(error).__name__}>"
-    return text if len(text) <= 120 else text[:117] + "..."
-
-
-class _Resume:
-    """Goes on with an iterator of ``__await__`` that has already yielded once."""
-
-    def __init__(self, iterator, yielded):
-        self.iterator = iterator
-        self.yielded = yielded
-
-    def __await__(self):
-        yielded = self.yielded
-        while True:
-            try:
-                sent = yield yielded
-            except BaseException as error:
-                step = self.iterator.throw, error
-            else:
-                step = (self.iterator.send, sent) if hasattr(self.iterator, "send") else (
-                    next, self.iterator)
-            try:
-                yielded = step[0](step[1])
-            except StopIteration as stop:
-                return stop.value

@@ -116,13 +116,13 @@ cdef class TabularModel(SimulatorHandle):
         self.next_state = checks.whole("next_state", next_state, edges, np.int32, states)
         self.reward = checks.real("reward", reward, edges, -checks.LARGEST)
         self.probability = checks.distribution(probability, self.outcome_offsets, edges)
-        self.terminal = checks.whole("terminal", [0] * edges if terminal is None else terminal,
-                              edges, np.uint8, 2)
-        self.value = checks.real("value", [0.0] * states if value is None else value, states,
-                                 -checks.LARGEST)
+        self.terminal = checks.whole("terminal", np.zeros(edges, bool) if terminal is None
+                                     else terminal, edges, np.uint8, 2)
+        self.value = checks.real("value", np.zeros(states) if value is None else value,
+                                 states, -checks.LARGEST)
         self.prior = None if prior is None else checks.real("prior", prior, choices, 0.0)
-        self.player = checks.whole("player", [0] * states if player is None else player,
-                            states, np.int8, 2)
+        self.player = checks.whole("player", np.zeros(states, bool) if player is None else player,
+                                   states, np.int8, 2)
         self.labels = None if labels is None else tuple(labels)
         if labels is not None and len(self.labels) != choices:
             raise ModelError(f"labels: got {len(self.labels)} names, wanted {choices}")

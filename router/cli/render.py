@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from router.mcts_router import LookaheadTree, MCTSResult
+from router.mcts_result import LookaheadTree, MCTSResult
 from simulators.graph import SimulationGraph
 
 __all__ = ["as_json", "page", "progress_bar", "show"]

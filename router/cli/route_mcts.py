@@ -12,7 +12,8 @@ from mcts_core import ConfigError, MCTSError
 from router.cli import render
 from router.config import MCTSConfig
 from router.errors import RouterError
-from router.mcts_router import MCTSResult, MCTSToolRouter
+from router.mcts_result import MCTSResult
+from router.mcts_router import MCTSToolRouter
 from simulators.graph import SimulationGraph, read_graph
 
 __all__ = ["route_mcts"]

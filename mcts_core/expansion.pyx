@@ -1,0 +1,61 @@
+"""Giving a node its children, in order of falling prior."""
+
+from libc.stdlib cimport qsort
+
+from mcts_core.context cimport Ranked, legal, refuse
+from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY
+from mcts_core.tree cimport NODE_SETTLED, add_children, state_at
+
+
+cdef int expand(Simulation *s, int32_t index, bint given) noexcept nogil:
+    cdef const void *state = state_at(&s.arena, s.arena.node[index].state)
+    cdef int32_t count = legal(s, state), status = 0 if given else 1, i
+    if count < 0:
+        return count
+    if count == 0:
+        s.arena.node[index].flags |= NODE_SETTLED
+        return 0
+    if not given and s.table.prior != NULL:
+        status = s.table.prior(s.table.context, state, count, s.weights)
+        if status < 0:
+            return status
+    if status == 0:
+        for i in range(count):
+            if not 0.0 <= s.weights[i] <= LIMIT:
+                return refuse(s, state, s.actions[i], s.weights[i])
+    return add_ranked(s, index, count, s.weights if status == 0 else NULL)
+
+
+cdef int add_ranked(Simulation *s, int32_t index, int32_t count,
+                    const double *weights) noexcept nogil:
+    """Append the children in order of falling prior, equal ones as offered."""
+    cdef double total = 0.0, uniform = 1.0 / count, p = uniform
+    cdef bint in_order = True
+    cdef int32_t i, first
+    if weights != NULL:
+        for i in range(count):
+            total = total + weights[i]
+    for i in range(count):
+        if total > 0.0:
+            p = (1.0 - s.prior_mix) * (weights[i] / total) + s.prior_mix * uniform
+        s.ranked[i].prior = <float>p
+        s.ranked[i].action = s.actions[i]
+        s.ranked[i].order = i
+        in_order = in_order and (i == 0 or s.ranked[i].prior <= s.ranked[i - 1].prior)
+    if not in_order:
+        qsort(s.ranked, count, sizeof(Ranked), by_falling_prior)
+    first = add_children(&s.arena, index, count)
+    if first < 0:
+        return STATUS_NO_MEMORY
+    for i in range(count):
+        s.arena.prior[first + i] = s.ranked[i].prior
+        s.arena.node[first + i].action = s.ranked[i].action
+    return 0
+
+
+cdef int by_falling_prior(const void *a, const void *b) noexcept nogil:
+    cdef const Ranked *left = <const Ranked *>a
+    cdef const Ranked *right = <const Ranked *>b
+    if left.prior != right.prior:
+        return -1 if left.prior > right.prior else 1
+    return -1 if left.order < right.order else 1
