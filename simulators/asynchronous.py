@@ -1,14 +1,20 @@
-"""Searching in an event loop: awaits what async simulators wait for, lets other tasks run."""
+"""Searching in an event loop: awaits what async simulators wait for, lets other tasks run.
 
-import asyncio
+Nothing here imports asyncio: where nothing really waits, ``drive`` does without a loop and spares
+a short-lived process the import.
+"""
+
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from typing import Any, TypeVar
 
-from mcts_core import Search, SearchConfig, SearchResult
+from mcts_core import Search, SearchConfig, SearchResult, SimulatorError
 from mcts_core.native import SimulatorHandle
 from simulators.python import PythonSimulator
 
-__all__ = ["run_async", "search_async"]
+__all__ = ["drive", "run_async", "search_async"]
+
+T = TypeVar("T")
 
 TURN_MS = 5.0
 """How long a search runs before other tasks of the event loop get their turn."""
@@ -50,6 +56,30 @@ async def run_async(run: Search, progress: Callable[[int], None] | None = None) 
         elif stop != "time" or (config.time_limit_ms is not None and left_ms <= TURN_MS):
             return
         else:
-            await asyncio.sleep(0)
+            await _Turn()
         if progress is not None:
             progress(run.simulations)
+
+
+def drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that only gives way, without an event loop.
+
+    Raises:
+        SimulatorError: it waits for something, which needs an event loop.
+    """
+    while True:
+        try:
+            awaited = coroutine.send(None)
+        except StopIteration as stop:
+            answer: T = stop.value
+            return answer
+        if awaited is not None:
+            coroutine.close()
+            raise SimulatorError("got a coroutine that waits, wanted an event loop to run it in")
+
+
+class _Turn:
+    """Gives other tasks their turn, in asyncio and without it: a bare yield."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield

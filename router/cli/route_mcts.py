@@ -1,6 +1,5 @@
 """``har route-mcts``: the first tool of a simulation graph, from a file or from stdin."""
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from router.config import MCTSConfig
 from router.errors import RouterError
 from router.mcts_result import MCTSResult
 from router.mcts_router import MCTSToolRouter
+from simulators.asynchronous import drive
 from simulators.graph import SimulationGraph, read_graph
 
 __all__ = ["route_mcts"]
@@ -117,9 +117,9 @@ def _config(graph: SimulationGraph, options: dict[str, Any]) -> MCTSConfig:
 def _search(graph: SimulationGraph, config: MCTSConfig, *, keep_tree: bool) -> MCTSResult:
     router = MCTSToolRouter(graph, config=config)
     if config.simulations < MANY_SIMULATIONS or not sys.stderr.isatty():
-        return asyncio.run(router.search(keep_tree=keep_tree))
+        return drive(router.search(keep_tree=keep_tree))
     with render.progress_bar(config.simulations) as advance:
-        return asyncio.run(router.search(keep_tree=keep_tree, progress=advance))
+        return drive(router.search(keep_tree=keep_tree, progress=advance))
 
 
 def _write(path: Path, page: str) -> None:

@@ -23,6 +23,7 @@ from mcts_core import (
     search,
 )
 from simulators import PythonSimulator, TabularModel, search_async
+from simulators.asynchronous import drive
 from tests.models import configs, models
 
 
@@ -183,6 +184,23 @@ def test_an_async_search_lets_other_tasks_run_and_can_be_cancelled() -> None:
         return turns
 
     assert asyncio.run(scenario()) == 5
+
+
+def test_without_waiting_no_event_loop_is_needed() -> None:
+    config = SearchConfig(simulations=20_000, max_depth=10)
+    result = drive(search_async(PythonSimulator(counter()), 1, config))
+    assert result.simulations == 20_000
+
+    class Unanswered(Deterministic):
+        async def evaluate(self, state: int) -> float:  # type: ignore[override]
+            return float(await asyncio.to_thread(lambda: 1))
+
+    async def scenario() -> None:
+        world = PythonSimulator(Unanswered(TabularModel([0, 1], [0, 1], [0], [1.0])))
+        with pytest.raises(SimulatorError, match="event loop"):
+            drive(search_async(world, 0, SearchConfig(simulations=50, max_depth=3)))
+
+    asyncio.run(scenario())
 
 
 def test_a_waiting_simulator_needs_an_event_loop() -> None:
