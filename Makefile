@@ -45,7 +45,7 @@ $(VENV)/.built: $(VENV)/.installed $(SOURCES)
 lint: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint $(PACKAGES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint $(PACKAGES)  # it calls pycodestyle by name
 
 types: build
 	$(BIN)/mypy

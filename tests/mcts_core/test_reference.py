@@ -76,8 +76,8 @@ def test_a_larger_model_agrees_after_thousands_of_simulations() -> None:
                 simulations=3000,
                 max_depth=10,
                 discount=0.95,
-                selection=selection,  # type: ignore[arg-type]
-                evaluation=evaluation,  # type: ignore[arg-type]
+                selection=selection,
+                evaluation=evaluation,
                 seed=11,
             )
             run = Search(model, 0, config)
