@@ -18,8 +18,8 @@ from mcts_core.native cimport (STATUS_ERROR, STATUS_NO_MEMORY, STATUS_NOT_FINITE
                                SimulatorHandle)
 from mcts_core.selection cimport FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_PUCT, RULE_UCB1
 from mcts_core.simulation cimport run_slice
-from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, Arena, Node, arena_arrays, most_visited,
-                             state_at)
+from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, Arena, Node, arena_arrays, bytes_of,
+                             most_visited, state_at)
 
 cdef int64_t SLICE_NS = 20_000_000  # signals (Ctrl-C) are looked at between slices of this length
 
@@ -225,10 +225,8 @@ cdef class Search:
 
     @property
     def nbytes(self):
-        """Bytes that the arena holds for nodes and states."""
-        cdef Arena *tree = &self.s.arena
-        per_node = sizeof(Node) + sizeof(int32_t) + sizeof(double) + sizeof(float)
-        return tree.capacity * per_node + tree.state_slots * tree.state_stride
+        """Bytes of the tree: nodes (tried or not) and states."""
+        return bytes_of(&self.s.arena, self.s.arena.size, self.s.arena.state_count)
 
     def result(self):
         """The choice and its evidence so far, as a ``SearchResult``."""

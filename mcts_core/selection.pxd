@@ -6,6 +6,20 @@ from libc.stdint cimport int32_t, int64_t
 
 from mcts_core.tree cimport Arena, Node
 
+cdef extern from *:
+    """
+    /* 1 / n and 1 / sqrt(n) for the visit counts that most nodes have: the same doubles as
+       computing them, without the latency of a division and a root for each child. */
+    #define MCTS_CORE_TABLE 2048
+    static double mcts_core_reciprocal[MCTS_CORE_TABLE];
+    static double mcts_core_rsqrt[MCTS_CORE_TABLE];
+    static double mcts_core_sqrt_log[MCTS_CORE_TABLE];
+    """
+    const int32_t TABLE "MCTS_CORE_TABLE"
+    double reciprocals "mcts_core_reciprocal" [2048]
+    double rsqrts "mcts_core_rsqrt" [2048]
+    double sqrt_logs "mcts_core_sqrt_log" [2048]
+
 cdef enum:
     RULE_PUCT = 0
     RULE_UCB1 = 1
@@ -21,6 +35,27 @@ ctypedef struct Rule:
     bint fixed_range        # low and high were given, not seen
     double low              # lowest and highest action value so far
     double high
+
+
+cdef inline void fill_tables() noexcept nogil:
+    """To be called once by each module that selects."""
+    cdef int32_t n
+    for n in range(1, TABLE):
+        reciprocals[n] = 1.0 / <double>n
+        rsqrts[n] = 1.0 / sqrt(<double>n)
+        sqrt_logs[n] = sqrt(log(<double>n))
+
+
+cdef inline double reciprocal(int32_t n) noexcept nogil:
+    return reciprocals[n] if n < TABLE else 1.0 / <double>n
+
+
+cdef inline double rsqrt(int32_t n) noexcept nogil:
+    return rsqrts[n] if n < TABLE else 1.0 / sqrt(<double>n)
+
+
+cdef inline double sqrt_log(int32_t n) noexcept nogil:
+    return sqrt_logs[n] if n < TABLE else sqrt(log(<double>n))
 
 
 cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexcept nogil:
@@ -41,7 +76,7 @@ cdef inline int32_t best_puct(const int32_t *visits, const double *value, const 
     cdef int32_t i, best = 0
     cdef double score, best_so_far = -INFINITY
     for i in range(count):
-        score = (value[i] - low) * scale + (factor * prior[i]) * (1.0 / <double>(1 + visits[i]))
+        score = (value[i] - low) * scale + (factor * prior[i]) * reciprocal(1 + visits[i])
         if score > best_so_far:
             best_so_far = score
             best = i
@@ -56,7 +91,7 @@ cdef inline int32_t best_ucb1(const int32_t *visits, const double *value,
     cdef int32_t i, best = 0
     cdef double score, best_so_far = -INFINITY
     for i in range(count):
-        score = (value[i] - low) * scale + factor * (1.0 / sqrt(<double>visits[i]))
+        score = (value[i] - low) * scale + factor * rsqrt(visits[i])
         if score > best_so_far:
             best_so_far = score
             best = i
@@ -92,7 +127,7 @@ cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
         best = best_puct(arena.visits + first, arena.value + first, arena.prior + first,
                          tried, low, scale, factor, &best_score)
     else:
-        factor = rule.exploration * sqrt(log(<double>n))
+        factor = rule.exploration * sqrt_log(n)
         best = best_ucb1(arena.visits + first, arena.value + first,
                          tried, low, scale, factor, &best_score)
     if tried < node.child_count:

@@ -10,9 +10,11 @@ from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, mono
 from mcts_core.expansion cimport expand
 from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
-from mcts_core.selection cimport select_child
+from mcts_core.selection cimport fill_tables, reciprocal, select_child
 from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, NODE_TURN, NONE, Arena, add_children,
                              arena_grow_states, state_at)
+
+fill_tables()
 
 
 cdef int simulate(Simulation *s) noexcept nogil:
@@ -168,7 +170,7 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
             value = tree.node[index].reward + s.discount * (
                 -value if flags & NODE_TURN else value)
         tree.visits[index] += 1
-        tree.value[index] += (value - tree.value[index]) * (1.0 / tree.visits[index])
+        tree.value[index] += (value - tree.value[index]) * reciprocal(tree.visits[index])
         if tree.node[parent].flags & NODE_CHANCE == 0:
             if tree.visits[index] == 1:
                 tree.node[parent].tried += 1
@@ -178,7 +180,7 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
                 if tree.value[index] > s.rule.high:
                     s.rule.high = tree.value[index]
     tree.visits[0] += 1
-    tree.value[0] += (value - tree.value[0]) * (1.0 / tree.visits[0])
+    tree.value[0] += (value - tree.value[0]) * reciprocal(tree.visits[0])
 
 
 cdef int run_slice(Simulation *s, int32_t target, int64_t slice_end) noexcept nogil:

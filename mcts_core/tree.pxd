@@ -36,6 +36,8 @@ cdef enum:
 # Make an arena that holds a blank root; free what one holds. 0, or STATUS_NO_MEMORY.
 cdef int arena_init(Arena *arena, size_t state_size) noexcept nogil
 cdef void arena_free(Arena *arena) noexcept nogil
+# Bytes that so many nodes and states take.
+cdef size_t bytes_of(const Arena *arena, int32_t nodes, int32_t states) noexcept nogil
 # Make room for `count` more nodes or one more state. 0, or STATUS_NO_MEMORY.
 cdef int arena_grow(Arena *arena, int32_t count) noexcept nogil
 cdef int arena_grow_states(Arena *arena) noexcept nogil

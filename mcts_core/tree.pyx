@@ -10,10 +10,34 @@ from mcts_core import result
 
 cdef int32_t LARGEST = 2147483647
 
+# Freed arenas kept for the next search: their pages are already there, and touching fresh ones
+# costs as much as the search itself. Only used with the GIL held.
+cdef enum:
+    KEPT = 2
+cdef size_t KEPT_BYTES = 64 * 1024 * 1024   # a larger arena is given back
+cdef Arena[KEPT] kept
+
+
+cdef size_t bytes_of(const Arena *arena, int32_t nodes, int32_t states) noexcept nogil:
+    cdef size_t node = sizeof(Node) + sizeof(int32_t) + sizeof(double) + sizeof(float)
+    return nodes * node + states * arena.state_stride
+
 
 cdef int arena_init(Arena *arena, size_t state_size) noexcept nogil:
+    cdef size_t stride = (state_size + 7) // 8 * 8
+    cdef int i
     memset(arena, 0, sizeof(Arena))
-    arena.state_stride = (state_size + 7) // 8 * 8
+    for i in range(KEPT):
+        if kept[i].capacity > 0:
+            arena[0] = kept[i]
+            memset(&kept[i], 0, sizeof(Arena))
+            arena.state_slots = <int32_t>(arena.state_slots * arena.state_stride // stride)
+            break
+    arena.state_stride = stride
+    if arena.state_slots > 0 and arena.capacity > 0:
+        blank(arena, 0, NONE)
+        arena.size = 1
+        return 0
     if arena_grow(arena, 256) < 0 or arena_grow_states(arena) < 0:
         arena_free(arena)
         return STATUS_NO_MEMORY
@@ -23,6 +47,15 @@ cdef int arena_init(Arena *arena, size_t state_size) noexcept nogil:
 
 
 cdef void arena_free(Arena *arena) noexcept nogil:
+    cdef int i
+    arena.size = 0
+    arena.state_count = 0
+    for i in range(KEPT):
+        if kept[i].capacity == 0 and arena.state_slots > 0 and \
+                bytes_of(arena, arena.capacity, arena.state_slots) <= KEPT_BYTES:
+            kept[i] = arena[0]
+            memset(arena, 0, sizeof(Arena))
+            return
     free(arena.node)
     free(arena.visits)
     free(arena.value)
