@@ -30,7 +30,8 @@ cdef enum:
 # Write the legal actions, in a fixed order, up to capacity of them; return how many there are.
 ctypedef int32_t (*legal_t)(void *context, const void *state,
                             int32_t *actions, int32_t capacity) noexcept nogil
-# How many outcomes the action may have, >= 1; asked after the first step of that action.
+# How many outcomes the action may have, >= 1, or 0: they are not listed, and are told apart by the
+# bytes of the next state, the reward and the end. Asked after the first step of that action.
 ctypedef int32_t (*outcomes_t)(void *context, const void *state, int32_t action) noexcept nogil
 # Write the next state, the mover's reward and the index of the outcome; return flags.
 ctypedef int32_t (*step_t)(void *context, const void *state, int32_t action, uint64_t *rng,
@@ -66,3 +67,9 @@ cdef class SimulatorHandle:
     cdef object action_object(self, const void *state, int32_t action)
     # The exception behind STATUS_ERROR, taken out; None if there is none.
     cdef object take_error(self)
+
+
+cdef class AddressSimulator(SimulatorHandle):
+    """A table filled with addresses; what they belong to is kept alive."""
+
+    cdef object pack, unpack, keep

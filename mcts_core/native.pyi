@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any, final
+
 from typing_extensions import disjoint_base
 
 @disjoint_base
@@ -7,3 +10,24 @@ class SimulatorHandle:
     Python code makes one through ``simulators`` (explicit models, Python objects); Cython code
     subclasses it and fills ``table`` in ``__cinit__``.
     """
+
+@final
+class AddressSimulator(SimulatorHandle):
+    """A simulator given as addresses of C functions (``native.pxd`` says of which types), made by
+    numba, ctypes, cffi or anything else. It is searched without the GIL.
+    """
+
+    def __init__(
+        self,
+        *,
+        state_size: int,
+        pack: Callable[[Any], bytes],
+        unpack: Callable[[bytes], object],
+        legal: int,
+        step: int,
+        evaluate: int = 0,
+        prior: int = 0,
+        outcomes: int = 0,
+        stochastic: bool = False,
+        keep: object = None,
+    ) -> None: ...

@@ -1,4 +1,10 @@
-"""The base class of everything that the engine can search."""
+"""The base class of everything that the engine can search, and simulators given as addresses."""
+
+cimport cython
+from libc.stdint cimport int32_t, uintptr_t
+from libc.string cimport memcpy
+
+from mcts_core.errors import SimulatorCallError, SimulatorError
 
 
 cdef class SimulatorHandle:
@@ -19,3 +25,66 @@ cdef class SimulatorHandle:
 
     cdef object take_error(self):
         return None
+
+
+cdef int32_t one_of_many(void *context, const void *state, int32_t action) noexcept nogil:
+    """``outcomes`` of a world with chance that lists none."""
+    return 0
+
+
+@cython.final
+cdef class AddressSimulator(SimulatorHandle):
+    """A simulator given as addresses of C functions (``native.pxd`` says of which types), made by
+    numba, ctypes, cffi or anything else. It is searched without the GIL.
+
+    Args:
+        state_size: bytes of a state, >= 1.
+        pack: root state as a Python object -> ``state_size`` bytes.
+        unpack: ``state_size`` bytes -> a Python object, for results and messages.
+        legal: address of a ``legal_t``; likewise the others, 0 where there is none.
+        step: a ``step_t``.
+        evaluate: an ``evaluate_t``.
+        prior: a ``prior_t``.
+        outcomes: an ``outcomes_t``.
+        stochastic: True if ``step`` draws and there is no ``outcomes``: the engine then tells
+            outcomes apart by their bytes.
+        keep: an object that must live as long as the addresses.
+
+    Raises:
+        SimulatorError: an address that must be there is 0, or ``state_size`` is below 1.
+    """
+
+    def __init__(self, *, Py_ssize_t state_size, pack, unpack, uintptr_t legal, uintptr_t step,
+                 uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
+                 bint stochastic=False, keep=None):
+        if state_size < 1:
+            raise SimulatorError(f"state_size: got {state_size}, wanted at least 1 byte")
+        if legal == 0 or step == 0:
+            missing = "step" if legal else "legal"
+            raise SimulatorError(f"{missing}: got address 0, wanted a function")
+        self.pack = pack
+        self.unpack = unpack
+        self.keep = keep
+        self.table.state_size = state_size
+        self.table.legal = <legal_t>legal
+        self.table.step = <step_t>step
+        self.table.evaluate = <evaluate_t>evaluate
+        self.table.prior = <prior_t>prior
+        self.table.outcomes = <outcomes_t>outcomes
+        if stochastic and outcomes == 0:
+            self.table.outcomes = one_of_many
+
+    cdef int pack_root(self, object state, void *buffer) except -1:
+        cdef bytes packed = bytes(self.pack(state))
+        if len(packed) != <Py_ssize_t>self.table.state_size:
+            raise SimulatorError(f"root_state: got {len(packed)} bytes from pack, wanted "
+                                 f"{self.table.state_size}")
+        memcpy(buffer, <const char *>packed, self.table.state_size)
+        return 0
+
+    cdef object take_error(self):
+        return SimulatorCallError("a compiled function of the simulator raised; its message is lost "
+                                  "there: call the functions in plain Python to see it")
+
+    cdef object state_object(self, const void *state):
+        return self.unpack((<const char *>state)[:self.table.state_size])

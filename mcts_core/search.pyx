@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from mcts_core.errors import ConfigError, NonFiniteError, SearchInUseError, SimulatorError
-from mcts_core.result import SearchResult
+from mcts_core import result
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -247,7 +247,7 @@ cdef class Search:
             if tree.visits[first + i] > 0:
                 values[offered] = tree.value[first + i]
         variation = self.principal_variation()
-        return SearchResult(
+        return result.SearchResult(
             action=variation[0] if variation else None,
             actions=tuple(actions),
             visits=visits,
@@ -277,7 +277,8 @@ cdef class Search:
         self.check_made()
         tree, index = arena_arrays(arena)
         parents = tree.parent.tolist()
-        return [None] + [self.action_of(index[parents[i]], index[i])
+        return [None] + [tree.action[i].item() if tree.kind[i] == result.OUTCOME
+                         else self.action_of(index[parents[i]], index[i])
                          for i in range(1, len(parents))]
 
     def tree_states(self):
@@ -292,9 +293,8 @@ cdef class Search:
         return states
 
     cdef object action_of(self, int32_t parent, int32_t child):
+        """The simulator's name for an action, given its node and its decision node."""
         cdef Arena *tree = &self.s.arena
-        if tree.node[parent].flags & NODE_CHANCE:
-            return tree.node[child].action
         return self.simulator.action_object(state_at(tree, tree.node[parent].state),
                                             tree.node[child].action)
 

@@ -3,7 +3,7 @@ reference.py says the same in plain Python and is the page to read first."""
 
 from libc.math cimport fabs
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, monotonic_ns, push,
                                 refuse, release, step)
@@ -11,8 +11,8 @@ from mcts_core.expansion cimport expand
 from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
 from mcts_core.selection cimport fill_tables, reciprocal, select_child
-from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, NODE_TURN, NONE, Arena, add_children,
-                             arena_grow_states, state_at)
+from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_SETTLED, NODE_TERMINAL, NODE_TURN, NONE,
+                             Arena, add_children, add_outcome, arena_grow_states, state_at)
 
 fill_tables()
 
@@ -58,12 +58,17 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
         return 0
     flags = step(s, state_at(tree, tree.node[node].state), tree.node[child].action,
                  s.scratch, &reward, &outcome)
-    if flags >= 0 and tree.visits[child] == 0 and tree.node[child].first_child == NONE:
+    if flags >= 0 and tree.visits[child] == 0 and tree.node[child].flags & NODE_CHANCE == 0:
         flags = open_chance(s, node, child, flags)
     if flags < 0:
         return flags
     if tree.node[child].flags & NODE_CHANCE:
         arrival[0] = tree.node[child].first_child + outcome
+        if tree.node[child].flags & NODE_OPEN:
+            arrival[0] = find_outcome(s, child, reward, flags)
+            if arrival[0] < 0:
+                release(s, s.scratch)
+                return arrival[0]
         if push(s, arrival[0]) < 0:
             release(s, s.scratch)
             return STATUS_NO_MEMORY
@@ -88,7 +93,29 @@ cdef int32_t open_chance(Simulation *s, int32_t node, int32_t child, int32_t fla
     if count > 1:
         s.arena.node[child].flags |= NODE_CHANCE
         s.arena.node[child].tried = count
+    elif count == 0:
+        s.arena.node[child].flags |= NODE_CHANCE | NODE_OPEN
     return flags
+
+
+cdef int32_t find_outcome(Simulation *s, int32_t chance, double reward,
+                          int32_t flags) noexcept nogil:
+    """The outcome of an open chance node that equals the step just taken (same bytes of state,
+    reward and end), or a new one; or a status below 0."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t outcome = tree.node[chance].first_child, last = NONE
+    cdef bint terminal = (flags & STEP_TERMINAL) != 0
+    while outcome != NONE:
+        if tree.visits[outcome] == 0:       # left from a simulation that failed
+            return outcome
+        if tree.node[outcome].reward == reward \
+                and terminal == ((tree.node[outcome].flags & NODE_TERMINAL) != 0) \
+                and memcmp(state_at(tree, tree.node[outcome].state), s.scratch,
+                           s.table.state_size) == 0:
+            return outcome
+        last = outcome
+        outcome = tree.node[outcome].action
+    return add_outcome(tree, chance, last)
 
 
 cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
@@ -113,6 +140,8 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
     tree.node[arrival].reward = reward
     if settled:
         tree.node[arrival].flags |= NODE_SETTLED
+    if flags & STEP_TERMINAL:
+        tree.node[arrival].flags |= NODE_TERMINAL
     if flags & STEP_TURN:
         tree.node[arrival].flags |= NODE_TURN
     back_up(s, worth, False)

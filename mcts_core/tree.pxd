@@ -8,13 +8,15 @@ cdef enum:
     NODE_CHANCE = 1         # an action whose outcome is drawn; children are the outcomes
     NODE_SETTLED = 2        # terminal, no action, or the horizon: its value never changes
     NODE_TURN = 4           # the player to move here is not the parent's
+    NODE_OPEN = 8           # with NODE_CHANCE: outcomes are added as they occur, see next_child
+    NODE_TERMINAL = 16      # with NODE_SETTLED: the step that led here ended the world
 
 ctypedef struct Node:       # 32 bytes: what a descent reads once per level
     double reward           # reward on arrival, as the parent's player sees it
     int32_t first_child     # index of the first child; NONE until expanded
     int32_t child_count
     int32_t tried           # children that were visited: always the first so many
-    int32_t action          # action at the parent; index of the outcome below a chance node
+    int32_t action          # action at the parent; below chance: index, if open: next outcome
     int32_t state           # slot in states; NONE until visited, and for chance nodes
     int32_t flags
 
@@ -78,10 +80,34 @@ cdef inline int32_t add_children(Arena *arena, int32_t parent, int32_t count) no
     return first
 
 
+cdef inline int32_t add_outcome(Arena *arena, int32_t chance, int32_t last) noexcept nogil:
+    """Append a blank outcome to an open chance node after its outcome ``last`` (NONE: it is the
+    first); return its index, or STATUS_NO_MEMORY."""
+    cdef int32_t index = arena.size
+    if arena.size == arena.capacity and arena_grow(arena, 1) < 0:
+        return -3
+    blank(arena, index, NONE)
+    arena.size += 1
+    arena.node[chance].child_count += 1
+    if last == NONE:
+        arena.node[chance].first_child = index
+    else:
+        arena.node[last].action = index
+    return index
+
+
+cdef inline int32_t next_child(const Arena *arena, int32_t parent, int32_t child) noexcept nogil:
+    """The child after ``child``, in order; NONE after the last."""
+    cdef const Node *node = &arena.node[parent]
+    if node.flags & NODE_OPEN:
+        return arena.node[child].action
+    return child + 1 if child + 1 < node.first_child + node.child_count else NONE
+
+
 cdef inline int32_t most_visited(const Arena *arena, int32_t node) noexcept nogil:
     """The child to play: most visits, then value, then prior, then the first; NONE if none."""
-    cdef int32_t first = arena.node[node].first_child, best = NONE, i
-    for i in range(first, first + arena.node[node].tried):
+    cdef int32_t i = arena.node[node].first_child, best = NONE
+    while i != NONE:
         if best == NONE or arena.visits[i] > arena.visits[best]:
             best = i
         elif arena.visits[i] == arena.visits[best]:
@@ -89,4 +115,5 @@ cdef inline int32_t most_visited(const Arena *arena, int32_t node) noexcept nogi
                 best = i
             elif arena.value[i] == arena.value[best] and arena.prior[i] > arena.prior[best]:
                 best = i
+        i = next_child(arena, node, i)
     return best

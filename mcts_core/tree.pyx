@@ -115,7 +115,8 @@ cdef object arena_arrays(const Arena *arena):
     cdef int32_t[::1] parent_of = np.full(arena.size, -1, dtype=np.int32)
     cdef int32_t[::1] depth_of = np.zeros(arena.size, dtype=np.int32)
     cdef int32_t[::1] export_of = np.full(arena.size, -1, dtype=np.int32)
-    cdef int32_t i, j, kept = 0
+    cdef int32_t[::1] action_of = np.full(arena.size, -1, dtype=np.int32)
+    cdef int32_t i, j, ordinal, kept = 0
     cdef const Node *node
     for i in range(arena.size):
         if i > 0 and arena.visits[i] == 0:
@@ -123,16 +124,21 @@ cdef object arena_arrays(const Arena *arena):
         export_of[i] = kept
         kept += 1
         node = &arena.node[i]
-        for j in range(node.first_child, node.first_child + node.child_count):
+        j = node.first_child
+        ordinal = 0
+        while j != NONE:
             parent_of[j] = i
             depth_of[j] = depth_of[i] + (0 if node.flags & NODE_CHANCE else 1)
+            action_of[j] = ordinal if node.flags & NODE_OPEN else arena.node[j].action
+            ordinal += 1
+            j = next_child(arena, i, j)
     index = np.flatnonzero(np.asarray(export_of) >= 0).astype(np.int32)
     parent = np.asarray(parent_of)[index]
     parent[1:] = np.asarray(export_of)[parent[1:]]
-    action, reward, kind, ended = fields_of(arena, index, parent)
+    reward, kind, ended = fields_of(arena, index, parent)
     tree = result.SearchTree(
         parent=parent,
-        action=action,
+        action=np.asarray(action_of)[index],
         depth=np.asarray(depth_of)[index],
         visits=np.asarray(<int32_t[:arena.size]>arena.visits)[index],
         value=np.asarray(<double[:arena.size]>arena.value)[index],
@@ -145,20 +151,18 @@ cdef object arena_arrays(const Arena *arena):
 
 
 cdef object fields_of(const Arena *arena, const int32_t[::1] index, const int32_t[::1] parent):
-    """Action, reward, kind and ended of the nodes at ``index``; ``parent`` indexes into these."""
+    """Reward, kind and ended of the nodes at ``index``; ``parent`` indexes into these."""
     cdef Py_ssize_t count = index.shape[0], i
-    cdef int32_t[::1] action = np.empty(count, dtype=np.int32)
     cdef double[::1] reward = np.empty(count, dtype=np.float64)
     cdef unsigned char[::1] kind = np.full(count, result.DECISION, dtype=np.uint8)
     cdef unsigned char[::1] ended = np.zeros(count, dtype=np.uint8)
     cdef const Node *node
     for i in range(count):
         node = &arena.node[index[i]]
-        action[i] = node.action
         reward[i] = node.reward
         ended[i] = (node.flags & NODE_SETTLED) != 0
         if node.flags & NODE_CHANCE:
             kind[i] = result.CHANCE
         elif i > 0 and arena.node[index[parent[i]]].flags & NODE_CHANCE:
             kind[i] = result.OUTCOME
-    return np.asarray(action), np.asarray(reward), np.asarray(kind), np.asarray(ended, dtype=bool)
+    return np.asarray(reward), np.asarray(kind), np.asarray(ended, dtype=bool)

@@ -1,0 +1,161 @@
+"""The authoring kit: a state dtype and a few plain functions become a compiled simulator.
+
+The functions are ordinary Python that numba understands. They are tried in plain Python first, so
+that mistakes show with their line, then compiled to C function pointers that the engine calls
+without the GIL. What was compiled is kept on disk for the next process (see ``native_cache``).
+
+Importing this module imports numba.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from mcts_core.errors import SimulatorError
+from mcts_core.native import AddressSimulator
+from simulators.native_cache import Built, build
+from simulators.native_check import try_in_python
+
+__all__ = ["Actions", "Rng", "State", "below", "compile_simulator", "uniform"]
+
+Function = Callable[..., Any]
+
+State = Any
+"""In an author's functions: a record of the state dtype, its fields as attributes."""
+Actions = npt.NDArray[np.int32]
+"""[max_actions] where ``legal`` writes."""
+Rng = npt.NDArray[np.uint64]
+"""[1], the state of the generator: for ``uniform`` and ``below``."""
+
+GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
+SECOND: Final = np.uint64(0x94D049BB133111EB)
+
+
+@numba.njit(cache=True)
+def next_u64(rng: Rng) -> Any:
+    """The next 64 bits of the engine's generator (SplitMix64); ``rng`` is what ``step`` gets."""
+    rng[0] += GOLDEN
+    z = rng[0]
+    z = (z ^ (z >> np.uint64(30))) * FIRST
+    z = (z ^ (z >> np.uint64(27))) * SECOND
+    return z ^ (z >> np.uint64(31))
+
+
+@numba.njit(cache=True)
+def uniform(rng: Rng) -> float:
+    """A float in [0, 1)."""
+    return float(next_u64(rng) >> np.uint64(11)) * 2.0**-53
+
+
+@numba.njit(cache=True)
+def below(rng: Rng, n: int) -> int:
+    """An integer in [0, n), 1 <= n < 2**31."""
+    return int(((next_u64(rng) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a person wrote."""
+
+    dtype: np.dtype[np.void]
+    max_actions: int
+    functions: dict[str, Function]
+    stochastic: bool
+
+
+def compile_simulator(
+    state: npt.DTypeLike,
+    *,
+    legal: Function,
+    step: Function,
+    max_actions: int,
+    evaluate: Function | None = None,
+    prior: Function | None = None,
+    player: Function | Literal["alternate"] | None = None,
+    stochastic: bool = False,
+    initial: object = None,
+    check: bool = True,
+) -> AddressSimulator:
+    """Compile a simulator.
+
+    Args:
+        state: a structured dtype, for example ``[("board", np.uint64), ("moves", np.int32)]``. In
+            the functions below a state has its fields as attributes.
+        legal: ``legal(state, actions) -> count``: write the legal actions into ``actions``, an
+            int32 array of ``max_actions`` entries, and say how many there are; 0 ends the world.
+        step: ``step(state, action, rng) -> (reward, terminal)``: change ``state`` in place (it is a
+            copy); the reward is the mover's. ``rng`` is for ``uniform`` and ``below``.
+        max_actions: the most actions that any state has, 1 to 2**31 - 2.
+        evaluate: ``evaluate(state) -> float``: the estimated return; None: 0.
+        prior: ``prior(state, weights)``: write one weight >= 0 for each legal action, in the order
+            of ``legal``; None: uniform.
+        player: two-player zero-sum worlds: "alternate" if they move in turn, else
+            ``player(state) -> int`` (0 or 1), who moves.
+        stochastic: True if ``step`` draws from ``rng``.
+        initial: a state to try the functions from (a tuple or record of the dtype), and the root
+            that stands for None; None: all fields zero.
+        check: try the functions in plain Python first.
+
+    Returns:
+        A simulator for ``Search`` and ``search``; root states are tuples or records of the dtype.
+
+    Raises:
+        SimulatorError: the dtype is not structured; a function raised in plain Python, returned
+            what it must not, or uses what numba does not compile. The message names the function
+            and what was expected.
+    """
+    dtype = np.dtype(state)
+    if dtype.names is None or dtype.hasobject:
+        raise SimulatorError(
+            f"state: got dtype {dtype}, wanted a structured dtype without objects, for example "
+            '[("position", np.int32)]'
+        )
+    if isinstance(max_actions, bool) or not isinstance(max_actions, int) or max_actions < 1:
+        raise SimulatorError(f"max_actions: got {max_actions!r}, wanted an integer of at least 1")
+    given: dict[str, Any] = {"legal": legal, "step": step, "evaluate": evaluate, "prior": prior}
+    alternate = player == "alternate"
+    given["player"] = None if alternate else player
+    functions: dict[str, Function] = {name: f for name, f in given.items() if f is not None}
+    for name, function in functions.items():
+        if not callable(function):
+            raise SimulatorError(f"{name}: got {function!r}, wanted a function")
+    parts = _Parts(dtype, max_actions, functions, stochastic)
+    start = pack(dtype, initial, None)
+    if check:
+        plain = {name: getattr(f, "py_func", f) for name, f in functions.items()}
+        try_in_python(dtype, max_actions, plain, start, stochastic=stochastic)
+    return _simulator(parts, start, build(dtype, max_actions, functions, alternate=alternate))
+
+
+def _simulator(parts: _Parts, start: bytes, built: Built) -> AddressSimulator:
+    dtype = parts.dtype
+    return AddressSimulator(
+        state_size=dtype.itemsize,
+        pack=lambda root: pack(dtype, root, start),
+        unpack=lambda data: np.frombuffer(data, dtype)[0].item(),
+        stochastic=parts.stochastic,
+        keep=built,
+        **built.addresses,
+    )
+
+
+def pack(dtype: np.dtype[np.void], state: object, default: bytes | None) -> bytes:
+    """The bytes of a state given as a tuple, record or array of one; None: ``default``, or zeros.
+
+    Raises:
+        SimulatorError: it does not fit the dtype.
+    """
+    if state is None and default is not None:
+        return default
+    array = np.zeros(1, dtype)
+    if state is not None:
+        try:
+            array[0] = state
+        except (TypeError, ValueError) as error:
+            raise SimulatorError(f"state: got {state!r}, wanted the fields {dtype}") from error
+    return array.tobytes()

@@ -1,0 +1,251 @@
+"""Compiling the functions of a native simulator to C function pointers, once for each content.
+
+numba keeps compiled code beside a source file, but cannot tell whether functions that a wrapper
+refers to have changed. So the wrappers are written to a file whose name is a digest of all that
+they depend on (the functions' byte code, constants and globals, the dtype, the versions), in the
+user's cache folder: ``$HARNESS_ROUTER_CACHE``, else ``$XDG_CACHE_HOME/harness-router``, else
+``~/.cache/harness-router``. Where that cannot be written, each process compiles for itself.
+"""
+
+import hashlib
+import os
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.errors import NumbaError
+
+from mcts_core.errors import SimulatorError
+
+__all__ = ["Built", "build", "cache_folder"]
+
+HEADER = """
+import numba
+from numba import carray, types
+
+VOID = types.voidptr
+INTS = types.CPointer(types.int32)
+FLOATS = types.CPointer(types.float64)
+"""
+
+# What the engine calls; `legal`, `step`, ... are the compiled functions of the author. An exception
+# inside becomes status -1: a C function has no other way to say it.
+WRAPPERS = {
+    "legal": """
+@numba.cfunc(types.int32(VOID, VOID, INTS, types.int32), cache=CACHE)
+def c_legal(context, state, actions, capacity):
+    if capacity < MAX_ACTIONS:
+        return MAX_ACTIONS
+    try:
+        return legal(carray(state, 1, DTYPE)[0], carray(actions, MAX_ACTIONS))
+    except Exception:
+        return -1
+""",
+    "step": """
+@numba.cfunc(
+    types.int32(VOID, VOID, types.int32, types.CPointer(types.uint64), VOID, FLOATS, INTS),
+    cache=CACHE,
+)
+def c_step(context, state, action, rng, next_state, reward, outcome):
+    before = carray(state, 1, DTYPE)
+    after = carray(next_state, 1, DTYPE)
+    after[0] = before[0]
+    outcome[0] = 0
+    try:
+        gained, terminal = step(after[0], action, carray(rng, 1))
+        reward[0] = gained
+        return TURN(before[0], after[0]) + (1 if terminal else 0)
+    except Exception:
+        return -1
+""",
+    "evaluate": """
+@numba.cfunc(types.int32(VOID, VOID, FLOATS), cache=CACHE)
+def c_evaluate(context, state, value):
+    try:
+        value[0] = evaluate(carray(state, 1, DTYPE)[0])
+        return 0
+    except Exception:
+        return -1
+""",
+    "prior": """
+@numba.cfunc(types.int32(VOID, VOID, types.int32, FLOATS), cache=CACHE)
+def c_prior(context, state, count, weights):
+    try:
+        prior(carray(state, 1, DTYPE)[0], carray(weights, count))
+        return 0
+    except Exception:
+        return -1
+""",
+    "player": """
+@numba.njit
+def TURN(before, after):
+    return 2 if player(before) != player(after) else 0
+""",
+}
+FIXED_TURN = """
+@numba.njit
+def TURN(before, after):
+    return {turn}
+"""
+WANTED = {
+    "legal": "legal(state, actions) -> int",
+    "step": "step(state, action, rng) -> (reward, terminal)",
+    "evaluate": "evaluate(state) -> float",
+    "prior": "prior(state, weights) -> None",
+    "player": "player(state) -> int",
+}
+
+
+@dataclass(frozen=True)
+class Built:
+    """Addresses by the names of ``AddressSimulator``, and the module that keeps them alive."""
+
+    addresses: dict[str, int]
+    module: types.ModuleType
+
+
+def build(
+    dtype: np.dtype[np.void],
+    max_actions: int,
+    functions: dict[str, Callable[..., Any]],
+    *,
+    alternate: bool = False,
+) -> Built:
+    """Compile, or load what was compiled before. ``alternate``: two players move in turn.
+
+    Raises:
+        SimulatorError: numba cannot compile a function; the message names it.
+    """
+    turn = FIXED_TURN.format(turn=2 if alternate else 0)
+    source = HEADER + (WRAPPERS["player"] if "player" in functions else turn)
+    names = [name for name in ("legal", "step", "evaluate", "prior") if name in functions]
+    path = _source_file(source, dtype, max_actions, functions)
+    module = types.ModuleType(path.stem if path else f"native_simulator_{id(functions)}")
+    if path:
+        sys.modules[module.__name__] = module  # where numba looks when it loads what it kept
+    module.__dict__.update(DTYPE=dtype, MAX_ACTIONS=max_actions)
+    for name, function in functions.items():
+        is_compiled = hasattr(function, "py_func")
+        module.__dict__[name] = function if is_compiled else numba.njit(function)
+    module.__dict__["CACHE"] = path is not None
+    module.__dict__["__file__"] = filename = str(path or "<native simulator>")
+    exec(compile(source, filename, "exec"), module.__dict__)
+    for name in names:
+        # Padded, so that numba, which identifies a function by its first line, tells them apart.
+        text = "\n" * (100 * len(source.splitlines()) + 50 * names.index(name)) + WRAPPERS[name]
+        try:
+            _define(compile(text, filename, "exec"), module)
+        except NumbaError as error:
+            raise SimulatorError(_explain(name, functions, error)) from error
+    return Built({name: module.__dict__[f"c_{name}"].address for name in names}, module)
+
+
+def _define(code: types.CodeType, module: types.ModuleType) -> None:
+    """Execute a wrapper; without the cache if what was kept cannot be loaded."""
+    try:
+        exec(code, module.__dict__)
+    except NumbaError:
+        raise
+    except Exception:
+        if not module.__dict__["CACHE"]:
+            raise
+        module.__dict__["CACHE"] = False
+        exec(code, module.__dict__)
+
+
+def _explain(name: str, functions: dict[str, Callable[..., Any]], error: Exception) -> str:
+    """Which function numba refused, and the first line of why."""
+    reasons = [line.strip() for line in str(error).splitlines() if line.strip()]
+    useful = [line for line in reasons if not line.startswith(("Failed in", "-", "File", "During"))]
+    wanted = WANTED[name] + (f" and {WANTED['player']}" if "player" in functions else "")
+    return f"{name}: does not compile: {(useful or reasons)[0][:200]}; wanted {wanted}"
+
+
+def cache_folder() -> Path:
+    """Where compiled simulators are kept."""
+    own = os.environ.get("HARNESS_ROUTER_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    return Path(own) if own else Path(base) / "harness-router"
+
+
+def _source_file(
+    source: str,
+    dtype: np.dtype[np.void],
+    max_actions: int,
+    functions: dict[str, Callable[..., Any]],
+) -> Path | None:
+    """The file beside which numba keeps the code, or None where nothing can be kept."""
+    digest = hashlib.sha256()
+    try:
+        parts = [source, *WRAPPERS.values(), repr(dtype.descr), dtype.itemsize, max_actions]
+        for part in (*parts, numba.__version__, np.__version__):
+            digest.update(repr(part).encode())
+        for name, function in sorted(functions.items()):
+            for item in fingerprint(function, set()):
+                digest.update(f"{name} {item}\n".encode())
+    except TypeError:
+        return None  # depends on something whose content we cannot name
+    path = cache_folder() / f"native_{digest.hexdigest()[:40]}.py"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            path.write_text("# Compiled simulators of harness-router are kept beside this file.\n")
+    except OSError:
+        return None
+    return path
+
+
+def fingerprint(thing: object, seen: set[int]) -> Iterator[str]:
+    """All that the meaning of a function, or of a value that it uses, depends on.
+
+    Raises:
+        TypeError: it depends on an object whose content cannot be named.
+    """
+    thing = getattr(thing, "py_func", thing)
+    if isinstance(thing, types.FunctionType):
+        if id(thing) in seen:
+            return
+        seen.add(id(thing))
+        yield from _code(thing.__code__)
+        yield repr(thing.__defaults__)
+        for name in _names(thing.__code__):
+            if name in thing.__globals__:
+                yield name
+                yield from fingerprint(thing.__globals__[name], seen)
+        for cell in thing.__closure__ or ():
+            yield from fingerprint(cell.cell_contents, seen)
+    elif isinstance(thing, types.ModuleType):
+        yield f"{thing.__name__} {getattr(thing, '__version__', '')}"
+    elif isinstance(thing, np.ndarray):
+        yield f"{thing.dtype} {thing.shape} {hashlib.sha256(thing.tobytes()).hexdigest()}"
+    elif isinstance(thing, (int, float, complex, bool, str, bytes, type(None), np.generic)):
+        yield repr(thing)
+    elif isinstance(thing, tuple):
+        for item in thing:
+            yield from fingerprint(item, seen)
+    elif isinstance(thing, (type, types.BuiltinFunctionType)):
+        yield f"{thing.__module__}.{thing.__qualname__}"
+    else:
+        raise TypeError(type(thing).__name__)
+
+
+def _code(code: types.CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _code(constant)
+        else:
+            yield repr(constant)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)

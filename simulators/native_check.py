@@ -1,0 +1,134 @@
+"""Trying the functions of a native simulator in plain Python, where mistakes show."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mcts_core.errors import SimulatorError
+from simulators.awaiting import short
+from simulators.checks import LARGEST
+
+__all__ = ["try_in_python"]
+
+GAMES = 3
+MOVES = 60
+
+
+def try_in_python(
+    dtype: np.dtype[np.void],
+    max_actions: int,
+    functions: dict[str, Callable[..., Any]],
+    start: bytes,
+    *,
+    stochastic: bool,
+) -> None:
+    """Play a few random games from ``start``, each at most 60 moves long.
+
+    Raises:
+        SimulatorError: a function raised, returned what it must not, or draws although the world
+            is not declared stochastic. The message names the function and the state.
+    """
+    rng = np.random.default_rng(0)
+    trial = _Trial(dtype, max_actions, functions, stochastic)
+    for _ in range(GAMES):
+        state = np.frombuffer(bytearray(start), dtype).view(np.recarray)
+        for _ in range(MOVES):
+            actions = trial.legal(state)
+            trial.extras(state, len(actions))
+            if len(actions) == 0:
+                break
+            state, terminal = trial.step(state, int(rng.choice(actions)))
+            if terminal:
+                break
+
+
+class _Trial:
+    def __init__(
+        self,
+        dtype: np.dtype[np.void],
+        max_actions: int,
+        functions: dict[str, Callable[..., Any]],
+        stochastic: bool,
+    ) -> None:
+        self.dtype = dtype
+        self.max_actions = max_actions
+        self.functions = functions
+        self.stochastic = stochastic
+
+    def legal(self, state: Any) -> npt.NDArray[np.int32]:
+        """The legal actions, checked."""
+        actions = np.full(self.max_actions, -1, np.int32)
+        count = self.call("legal", state, state[0], actions)
+        if not _is_int(count) or not 0 <= count <= self.max_actions:
+            self.refuse("legal", state, count, f"a count from 0 to {self.max_actions}")
+        found = actions[: int(count)]
+        if len(set(found.tolist())) != len(found) or (found < 0).any():
+            self.refuse("legal", state, found.tolist(), "distinct actions of at least 0")
+        return found
+
+    def step(self, state: Any, action: int) -> tuple[Any, bool]:
+        """One step, and the same again with another generator if the world draws nothing."""
+        after, reward, terminal = self.one_step(state, action, 1)
+        if not self.stochastic:
+            again, reward_again, terminal_again = self.one_step(state, action, 2)
+            if (after.tobytes(), reward, terminal) != (
+                again.tobytes(),
+                reward_again,
+                terminal_again,
+            ):
+                self.refuse("step", state, "another outcome for another rng", "stochastic=True")
+        return after, terminal
+
+    def one_step(self, state: Any, action: int, seed: int) -> tuple[Any, float, bool]:
+        after = state.copy()
+        answer = self.call("step", state, after[0], action, np.array([seed], np.uint64))
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            self.refuse("step", state, answer, "a pair (reward, terminal)")
+        reward, terminal = answer
+        self.number("step", state, reward)
+        return after, float(reward), bool(terminal)
+
+    def extras(self, state: Any, count: int) -> None:
+        """The functions that need not be there."""
+        if "evaluate" in self.functions:
+            self.number("evaluate", state, self.call("evaluate", state, state[0]))
+        if "player" in self.functions:
+            player = self.call("player", state, state[0])
+            if not _is_int(player) or int(player) not in (0, 1):
+                self.refuse("player", state, player, "0 or 1")
+        if "prior" in self.functions and count:
+            weights = np.full(count, np.nan)
+            self.call("prior", state, state[0], weights)
+            if not ((weights >= 0) & (weights <= LARGEST)).all():
+                self.refuse("prior", state, weights.tolist(), f"{count} finite weights >= 0")
+
+    def call(self, name: str, state: Any, *arguments: Any) -> Any:
+        before = state.tobytes()
+        with np.errstate(over="ignore"):  # 64-bit arithmetic wraps, as in compiled code
+            try:
+                answer = self.functions[name](*arguments)
+            except Exception as error:
+                raise SimulatorError(
+                    f"{name} raised {type(error).__name__}: {short(str(error))} at state "
+                    f"{short(state[0].item())}"
+                ) from error
+        if state.tobytes() != before:
+            self.refuse(name, state, "a changed state", "that only step changes its state")
+        return answer
+
+    def number(self, name: str, state: Any, got: Any) -> None:
+        """A finite number within the engine's limit."""
+        good = isinstance(got, (int, float, np.integer, np.floating))
+        if not good or not abs(float(got)) <= LARGEST:
+            self.refuse(name, state, got, "a finite number")
+
+    def refuse(self, name: str, state: Any, got: object, wanted: str) -> None:
+        raise SimulatorError(
+            f"{name}: got {short(got)} at state {short(state[0].item())}, wanted {wanted}"
+        )
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
