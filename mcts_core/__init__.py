@@ -11,6 +11,7 @@ from mcts_core.errors import (
     SimulatorCallError,
     SimulatorError,
 )
+from mcts_core.parallel import search_parallel
 from mcts_core.result import SearchResult, SearchTree
 from mcts_core.search import Search, search
 from mcts_core.simulator import (
@@ -40,4 +41,5 @@ __all__ = [
     "StochasticSimulator",
     "TwoPlayerSimulator",
     "search",
+    "search_parallel",
 ]

@@ -43,6 +43,12 @@ class SearchConfig:
             moves while exactly one is legal, then ``evaluate``; "rollout": random moves to the
             end or the horizon, then ``evaluate``. A state where the search ends (terminal, no
             action, horizon) is always worth its ``evaluate``.
+        solver: prove values (MCTS-Solver, Winands et al. 2008, generalised to any return): a place
+            where the world or the horizon ends is proven, and so is a state all of whose actions
+            are, or one of them at the upper bound of ``value_range``, which must then bound the
+            return from every state. A proven action is not tried again; its value is backed up
+            instead of returns through actions that are worse on average. The search ends when the
+            root is proven. Actions with chance are never proven.
         prior_mix: e in (1 - e) * prior + e / k, 0 to 1: no action starves on a wrong prior.
         seed: 0 to 2**64 - 1. Same simulator, config and seed: same result, bit for bit.
     """
@@ -56,6 +62,7 @@ class SearchConfig:
     fpu: Literal["first", "parent"] | float = "first"
     value_range: tuple[float, float] | None = None
     evaluation: Evaluation = "forced"
+    solver: bool = False
     prior_mix: float = 0.0
     seed: int = 0
 
@@ -70,6 +77,8 @@ class SearchConfig:
         check_real("prior_mix", self.prior_mix, 0.0, 1.0)
         check_choice("selection", self.selection, get_args(Selection))
         check_choice("evaluation", self.evaluation, get_args(Evaluation))
+        if not isinstance(self.solver, bool):
+            raise ConfigError("solver", self.solver, "True or False")
         if isinstance(self.fpu, str):
             check_choice("fpu", self.fpu, ("first", "parent", "a number"))
         else:

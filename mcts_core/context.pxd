@@ -25,6 +25,7 @@ ctypedef struct Simulation:
     int32_t max_depth
     double discount
     double prior_mix
+    bint solver
     uint64_t rng
     int32_t done            # simulations so far
     int32_t stride          # simulations between two looks at the clock

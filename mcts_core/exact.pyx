@@ -284,5 +284,6 @@ cdef object made(tuple actions, tuple variation, object values, object priors, d
         action=variation[0] if variation else None, actions=actions,
         visits=np.zeros(len(values), dtype=np.int64), values=values, priors=priors, value=value,
         principal_variation=variation, proven=True, proven_by="backward induction",
+        proven_actions=np.ones(len(values), dtype=bool),
         simulations=0, nodes=0, stop_reason="exact",
         time_ms=(time.perf_counter() - started) * 1e3, seed=0)

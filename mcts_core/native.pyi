@@ -11,6 +11,10 @@ class SimulatorHandle:
     subclasses it and fills ``table`` in ``__cinit__``.
     """
 
+    @property
+    def needs_gil(self) -> bool:
+        """True if the simulator uses Python objects: threads cannot share it."""
+
 @final
 class AddressSimulator(SimulatorHandle):
     """A simulator given as addresses of C functions (``native.pxd`` says of which types), made by

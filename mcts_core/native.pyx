@@ -14,6 +14,11 @@ cdef class SimulatorHandle:
     subclasses it and fills ``table`` in ``__cinit__``.
     """
 
+    @property
+    def needs_gil(self):
+        """True if the simulator uses Python objects: threads cannot share it."""
+        return self.table.needs_gil != 0
+
     cdef int pack_root(self, object state, void *buffer) except -1:
         raise NotImplementedError(f"{type(self).__name__} does not define pack_root")
 
@@ -83,8 +88,8 @@ cdef class AddressSimulator(SimulatorHandle):
         return 0
 
     cdef object take_error(self):
-        return SimulatorCallError("a compiled function of the simulator raised; its message is lost "
-                                  "there: call the functions in plain Python to see it")
+        return SimulatorCallError("a compiled function of the simulator raised, and its message is "
+                                  "lost: call the functions in plain Python to see it")
 
     cdef object state_object(self, const void *state):
         return self.unpack((<const char *>state)[:self.table.state_size])

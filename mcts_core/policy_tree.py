@@ -167,4 +167,5 @@ class _Unfolding:
             reward=np.array(self.reward, dtype=np.float64),
             kind=np.array(self.kind, dtype=np.uint8),
             ended=np.array(self.ended, dtype=np.bool_),
+            proven=np.ones(len(self.parent), dtype=np.bool_),
         )

@@ -57,6 +57,7 @@ class ReferenceNode:
     state: int = -1
     chance: bool = False
     settled: bool = False
+    proven: bool = False
     flip: bool = False
     tried: int = 0
     children: "list[ReferenceNode] | None" = None
@@ -128,11 +129,13 @@ class _Search:
                 arrival.settled = terminal or depth >= self.config.max_depth
                 depth_left = 0 if arrival.settled else self.config.max_depth - depth
                 self.backup(path, self.evaluate(to, depth_left))
+                self.prove(path)
                 return
-            if not arrival.settled and arrival.children is None:
+            if not (arrival.settled or arrival.proven) and arrival.children is None:
                 self.expand(arrival)
-            if arrival.settled:
+            if arrival.settled or arrival.proven:
                 self.backup(path, None)
+                self.prove(path)
                 return
             node = arrival
 
@@ -152,6 +155,8 @@ class _Search:
         best, best_score = 0, -math.inf
         for i in range(tried):
             child = children[i]
+            if child.proven:
+                continue  # it has nothing left to tell
             score = (child.value - low) * scale + self.bonus(factor, child)
             if score > best_score:
                 best, best_score = i, score
@@ -218,15 +223,51 @@ class _Search:
         for i in range(last, 0, -1):
             node = path[i]
             if not node.chance and not (i == last and worth is None):
+                value = at_least_proven(node, path[i + 1], value) if i < last else value
                 value = node.reward + self.config.discount * (-value if node.flip else value)
             node.visits += 1
             node.value = node.value + (value - node.value) * (1.0 / node.visits)
             if not path[i - 1].chance:
-                self.low = min(self.low, node.value)
-                self.high = max(self.high, node.value)
+                self.see(node.value)
         root = path[0]
+        value = at_least_proven(root, path[1], value)
         root.visits += 1
         root.value = root.value + (value - root.value) * (1.0 / root.visits)
+
+    def see(self, value: float) -> None:
+        """Widen the range of action values."""
+        self.low = min(self.low, value)
+        self.high = max(self.high, value)
+
+    def prove(self, path: list[ReferenceNode]) -> None:
+        """If the last node is settled and not yet proven, prove it and what follows above it."""
+        last, limit = path[-1], self.config.value_range
+        if not self.config.solver or not last.settled or last.proven:
+            return
+        last.proven = True
+        for i in range(len(path) - 1, 0, -1):
+            parent, best = path[i - 1], path[i].value
+            if parent.chance:
+                return
+            assert parent.children
+            if not (limit is not None and best >= limit[1]):
+                if not all(child.proven for child in parent.children):
+                    return
+                best = max(child.value for child in parent.children)
+            parent.proven = True
+            if i > 1:
+                best = parent.reward + self.config.discount * (-best if parent.flip else best)
+                if not path[i - 2].chance:
+                    self.see(best)
+            parent.value = best
+
+
+def at_least_proven(node: ReferenceNode, tried: ReferenceNode, value: float) -> float:
+    """The return to back up through ``node``: its best proven action's where the action that was
+    tried is worse on average, for that is what its player would take; else what was returned. (The
+    larger of the two returns would be biased upwards by every lucky one.)"""
+    known = max((c.value for c in node.children or () if c.proven), default=-math.inf)
+    return known if tried.value < known else value
 
 
 def normalise_priors(weights: Sequence[float] | None, count: int, mix: float) -> list[float]:
@@ -267,11 +308,20 @@ def search(
     run.expand(run.root, prior)
     if run.root.children is not None:
         for _ in range(config.simulations):
-            run.simulate()
+            if not run.root.proven:
+                run.simulate()
     return run.root
 
 
-def best_child(root: ReferenceNode) -> ReferenceNode:
-    """The child to play: most visits, then value, then prior, then the order offered."""
-    assert root.children
-    return max(root.children, key=lambda c: (c.visits, c.value, c.prior))
+def best_child(node: ReferenceNode) -> ReferenceNode:
+    """The child to play: of those not proven the one with most visits, then value, then prior, then
+    the first; the best proven one instead if its value is no lower."""
+    children = node.children or []
+    proven = [child for child in children if child.proven]
+    others = [child for child in children if not child.proven]
+    best = max(others, key=lambda c: (c.visits, c.value, c.prior), default=None)
+    known = max(proven, key=lambda c: c.value, default=None)
+    if best is None or best.visits == 0 or (known is not None and known.value >= best.value):
+        best = known or best
+    assert best is not None
+    return best

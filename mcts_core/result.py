@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 __all__ = ["CHANCE", "DECISION", "OUTCOME", "SearchResult", "SearchTree", "StopReason"]
 
-StopReason = Literal["simulations", "time", "no_action", "exact"]
+StopReason = Literal["simulations", "time", "no_action", "proven", "exact"]
 
 DECISION: Final = 0
 CHANCE: Final = 1
@@ -33,6 +33,7 @@ class SearchTree:
         reward: float64 [N], reward received on arrival; 0 for chance nodes.
         kind: uint8 [N], DECISION, CHANCE (an action whose outcome is drawn) or OUTCOME.
         ended: bool [N], the world or the horizon ends here.
+        proven: bool [N], ``value`` is exact.
     """
 
     parent: npt.NDArray[np.int32]
@@ -44,6 +45,7 @@ class SearchTree:
     reward: npt.NDArray[np.float64]
     kind: npt.NDArray[np.uint8]
     ended: npt.NDArray[np.bool_]
+    proven: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -55,15 +57,17 @@ class SearchResult:
 
     Attributes:
         action: what to do: the action with most visits, then highest value, then highest prior,
-            then first offered; None if the root has no action.
+            then first offered; the best proven action instead if its value is no lower than that
+            one's; None if the root has no action.
         actions: [k] the root's actions in the order offered.
         visits: int64 [k], simulations through each action; all 0 if solved exactly.
         values: float64 [k], mean return of each action (reward included), NaN if never tried.
         priors: float64 [k], sums to 1.
         value: value of the chosen action, NaN if there is none.
         principal_variation: actions from the root along the choice of each node.
-        proven: True if ``values`` are exact for the horizon, not estimates.
-        proven_by: "backward induction", or None.
+        proven: True if the value of the root is exact for the horizon, not an estimate.
+        proven_by: "backward induction", "search", or None.
+        proven_actions: bool [k], actions whose value is exact.
         simulations: simulations run, at least 0.
         nodes: nodes in the tree, the root included.
         stop_reason: which budget ended the search.
@@ -80,6 +84,7 @@ class SearchResult:
     principal_variation: tuple[Hashable, ...]
     proven: bool
     proven_by: str | None
+    proven_actions: npt.NDArray[np.bool_]
     simulations: int
     nodes: int
     stop_reason: StopReason

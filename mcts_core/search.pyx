@@ -18,8 +18,8 @@ from mcts_core.native cimport (STATUS_ERROR, STATUS_NO_MEMORY, STATUS_NOT_FINITE
                                SimulatorHandle)
 from mcts_core.selection cimport FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_PUCT, RULE_UCB1
 from mcts_core.simulation cimport run_slice
-from mcts_core.tree cimport (NODE_CHANCE, NODE_SETTLED, Arena, Node, arena_arrays, bytes_of,
-                             most_visited, state_at)
+from mcts_core.tree cimport (NODE_CHANCE, NODE_PROVEN, NODE_SETTLED, Arena, Node, arena_arrays,
+                             best_child, bytes_of, state_at)
 
 cdef int64_t SLICE_NS = 20_000_000  # signals (Ctrl-C) are looked at between slices of this length
 
@@ -90,6 +90,7 @@ cdef class Search:
         s.max_depth = config.max_depth
         s.discount = config.discount
         s.prior_mix = config.prior_mix
+        s.solver = config.solver
         s.rng = config.seed
         return 0
 
@@ -101,7 +102,7 @@ cdef class Search:
             time_limit_ms: for this call, > 0; None: that of ``config``.
 
         Returns:
-            "simulations", "time" or "no_action" (the root has none); or "pending": the simulator
+            "simulations", "time", "proven" or "no_action" (the root has none); or "pending": it
             awaits an answer (``simulators.python.PythonSimulator.resolve``), then call again.
 
         Raises:
@@ -132,7 +133,7 @@ cdef class Search:
             return "pending"
         if self.s.arena.node[0].child_count == 0:
             return "no_action"
-        while self.s.done < target:
+        while self.s.done < target and not self.root_proven():
             slice_end = now + SLICE_NS
             if deadline and slice_end > deadline:
                 slice_end = deadline
@@ -149,7 +150,10 @@ cdef class Search:
             now = monotonic_ns()
             if deadline and now >= deadline and self.s.done < target:
                 return "time"
-        return "simulations"
+        return "proven" if self.root_proven() else "simulations"
+
+    cdef bint root_proven(self):
+        return (self.s.arena.node[0].flags & NODE_PROVEN) != 0
 
     cdef int open_root(self) except? -2:
         """Expand the root if that is still to be done. 0 or STATUS_PENDING."""
@@ -233,16 +237,18 @@ cdef class Search:
         self.check_made()
         cdef Arena *tree = &self.s.arena
         cdef int32_t first = tree.node[0].first_child, count = tree.node[0].child_count
-        cdef int32_t best = most_visited(tree, 0), i, offered
+        cdef int32_t best = best_child(tree, 0), i, offered
         order = self.offered_order()
         visits = np.zeros(count, dtype=np.int64)
         values = np.full(count, np.nan)
         priors = np.zeros(count)
+        proven = np.zeros(count, dtype=bool)
         actions = [None] * count
         for i in range(count):
             offered = order[tree.node[first + i].action]
             visits[offered] = tree.visits[first + i]
             priors[offered] = tree.prior[first + i]
+            proven[offered] = (tree.node[first + i].flags & NODE_PROVEN) != 0
             actions[offered] = self.action_of(0, first + i)
             if tree.visits[first + i] > 0:
                 values[offered] = tree.value[first + i]
@@ -255,8 +261,9 @@ cdef class Search:
             priors=priors,
             value=tree.value[best] if best >= 0 else float("nan"),
             principal_variation=variation,
-            proven=False,
-            proven_by=None,
+            proven=self.root_proven(),
+            proven_by="search" if self.root_proven() else None,
+            proven_actions=proven,
             simulations=self.s.done,
             nodes=self.nodes,
             stop_reason=self.stop_reason,
@@ -312,7 +319,7 @@ cdef class Search:
         cdef int32_t node = 0, child
         variation = []
         while True:
-            child = most_visited(tree, node)
+            child = best_child(tree, node)
             if child < 0 or tree.visits[child] == 0:
                 return tuple(variation)
             if tree.node[node].flags & NODE_CHANCE == 0:

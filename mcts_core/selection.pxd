@@ -4,7 +4,7 @@
 from libc.math cimport INFINITY, fabs, fmax, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from mcts_core.tree cimport Arena, Node
+from mcts_core.tree cimport NODE_PROVEN, NODE_SOME_PROVEN, Arena, Node
 
 cdef extern from *:
     """
@@ -99,6 +99,27 @@ cdef inline int32_t best_ucb1(const int32_t *visits, const double *value,
     return best
 
 
+cdef inline int32_t best_unproven(const Rule *rule, const Arena *arena, int32_t first,
+                                  int32_t count, double low, double scale, double factor,
+                                  double *best_score) noexcept nogil:
+    """As ``best_puct`` and ``best_ucb1`` among the children that are not proven."""
+    cdef int32_t i, best = 0
+    cdef double score, bonus, best_so_far = -INFINITY
+    for i in range(first, first + count):
+        if arena.node[i].flags & NODE_PROVEN:
+            continue
+        if rule.kind == RULE_PUCT:
+            bonus = (factor * arena.prior[i]) * reciprocal(1 + arena.visits[i])
+        else:
+            bonus = factor * rsqrt(arena.visits[i])
+        score = (arena.value[i] - low) * scale + bonus
+        if score > best_so_far:
+            best_so_far = score
+            best = i - first
+    best_score[0] = best_so_far
+    return best
+
+
 cdef inline double mean_tried(const int32_t *visits, const double *value,
                               int32_t count, double low, double scale) noexcept nogil:
     """Visit-weighted mean of the tried actions, normalised; 0 where none was tried."""
@@ -124,10 +145,14 @@ cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
     normaliser(rule, &low, &scale)
     if rule.kind == RULE_PUCT:
         factor = rule.exploration * sqrt(<double>n)
+    else:
+        factor = rule.exploration * sqrt_log(n)
+    if node.flags & NODE_SOME_PROVEN:
+        best = best_unproven(rule, arena, first, tried, low, scale, factor, &best_score)
+    elif rule.kind == RULE_PUCT:
         best = best_puct(arena.visits + first, arena.value + first, arena.prior + first,
                          tried, low, scale, factor, &best_score)
     else:
-        factor = rule.exploration * sqrt_log(n)
         best = best_ucb1(arena.visits + first, arena.value + first,
                          tried, low, scale, factor, &best_score)
     if tried < node.child_count:

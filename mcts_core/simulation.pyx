@@ -11,10 +11,13 @@ from mcts_core.expansion cimport expand
 from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
 from mcts_core.selection cimport fill_tables, reciprocal, select_child
-from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_SETTLED, NODE_TERMINAL, NODE_TURN, NONE,
-                             Arena, add_children, add_outcome, arena_grow_states, state_at)
+from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_PROVEN, NODE_SETTLED, NODE_SOME_PROVEN,
+                             NODE_TERMINAL, NODE_TURN, NONE, Arena, add_children, add_outcome,
+                             arena_grow_states, best_proven, state_at)
 
 fill_tables()
+
+cdef int32_t ENDS = NODE_SETTLED | NODE_PROVEN  # a descent goes no further
 
 
 cdef int simulate(Simulation *s) noexcept nogil:
@@ -30,12 +33,14 @@ cdef int simulate(Simulation *s) noexcept nogil:
         status = descend(s, node, depth, &arrival)
         if status != 0:
             break
-        if tree.node[arrival].flags & NODE_SETTLED == 0 and tree.node[arrival].first_child == NONE:
+        if tree.node[arrival].flags & ENDS == 0 and tree.node[arrival].first_child == NONE:
             status = expand(s, arrival, False)
             if status < 0:
                 break
-        if tree.node[arrival].flags & NODE_SETTLED:
+        if tree.node[arrival].flags & ENDS:
             back_up(s, tree.value[arrival], True)
+            if s.solver:
+                prove(s)
             break
         node = arrival
     if status < 0:
@@ -145,7 +150,60 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
     if flags & STEP_TURN:
         tree.node[arrival].flags |= NODE_TURN
     back_up(s, worth, False)
+    if s.solver and settled:
+        prove(s)
     return 1
+
+
+cdef inline double at_least_proven(const Arena *tree, int32_t node, int32_t tried,
+                                   double value) noexcept nogil:
+    """The return to back up through ``node``: its best proven action's where the action that was
+    tried is worse on average, for that is what its player would take; else what was returned. (The
+    larger of the two returns would be biased upwards by every lucky one.)"""
+    cdef double known = best_proven(tree, node)
+    return known if tree.value[tried] < known else value
+
+
+cdef void prove(Simulation *s) noexcept nogil:
+    """The last node of the path is settled: prove it, and what that proves above it."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t i = s.path_length - 1, parent, child
+    cdef double best
+    if tree.node[s.path[i]].flags & NODE_PROVEN:
+        return                              # known before
+    tree.node[s.path[i]].flags |= NODE_PROVEN
+    while i > 0:
+        parent = s.path[i - 1]
+        tree.node[parent].flags |= NODE_SOME_PROVEN
+        if tree.node[parent].flags & NODE_CHANCE:
+            return
+        best = tree.value[s.path[i]]
+        if not (s.rule.fixed_range and best >= s.rule.high):
+            if tree.node[parent].tried < tree.node[parent].child_count:
+                return
+            for child in range(tree.node[parent].first_child,
+                               tree.node[parent].first_child + tree.node[parent].child_count):
+                if tree.node[child].flags & NODE_PROVEN == 0:
+                    return
+                if tree.value[child] > best:
+                    best = tree.value[child]
+        tree.node[parent].flags |= NODE_PROVEN
+        i -= 1
+        if i > 0:
+            best = tree.node[parent].reward + s.discount * (
+                -best if tree.node[parent].flags & NODE_TURN else best)
+            if tree.node[s.path[i - 1]].flags & NODE_CHANCE == 0:
+                widen_range(s, best)
+        tree.value[parent] = best
+
+
+cdef inline void widen_range(Simulation *s, double value) noexcept nogil:
+    """An action value was seen."""
+    if not s.rule.fixed_range:
+        if value < s.rule.low:
+            s.rule.low = value
+        if value > s.rule.high:
+            s.rule.high = value
 
 
 cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
@@ -196,6 +254,8 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
         parent = s.path[i - 1]
         flags = tree.node[index].flags
         if flags & NODE_CHANCE == 0 and not (settled and i == last):
+            if flags & NODE_SOME_PROVEN and i < last:
+                value = at_least_proven(tree, index, s.path[i + 1], value)
             value = tree.node[index].reward + s.discount * (
                 -value if flags & NODE_TURN else value)
         tree.visits[index] += 1
@@ -203,11 +263,9 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
         if tree.node[parent].flags & NODE_CHANCE == 0:
             if tree.visits[index] == 1:
                 tree.node[parent].tried += 1
-            if not s.rule.fixed_range:
-                if tree.value[index] < s.rule.low:
-                    s.rule.low = tree.value[index]
-                if tree.value[index] > s.rule.high:
-                    s.rule.high = tree.value[index]
+            widen_range(s, tree.value[index])
+    if tree.node[0].flags & NODE_SOME_PROVEN:
+        value = at_least_proven(tree, 0, s.path[1], value)
     tree.visits[0] += 1
     tree.value[0] += (value - tree.value[0]) * reciprocal(tree.visits[0])
 
@@ -217,7 +275,7 @@ cdef int run_slice(Simulation *s, int32_t target, int64_t slice_end) noexcept no
     cdef int64_t last = monotonic_ns(), now
     cdef int32_t countdown = s.stride
     cdef int status
-    while s.done < target:
+    while s.done < target and s.arena.node[0].flags & NODE_PROVEN == 0:
         status = simulate(s)
         if status < 0:
             return status

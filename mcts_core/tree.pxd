@@ -1,5 +1,6 @@
 """The tree: one arena of nodes, children side by side, 48 bytes a node without its state."""
 
+from libc.math cimport INFINITY
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t
 
@@ -10,6 +11,8 @@ cdef enum:
     NODE_TURN = 4           # the player to move here is not the parent's
     NODE_OPEN = 8           # with NODE_CHANCE: outcomes are added as they occur, see next_child
     NODE_TERMINAL = 16      # with NODE_SETTLED: the step that led here ended the world
+    NODE_PROVEN = 32        # value is exact (solver)
+    NODE_SOME_PROVEN = 64   # a child is proven
 
 ctypedef struct Node:       # 32 bytes: what a descent reads once per level
     double reward           # reward on arrival, as the parent's player sees it
@@ -104,11 +107,27 @@ cdef inline int32_t next_child(const Arena *arena, int32_t parent, int32_t child
     return child + 1 if child + 1 < node.first_child + node.child_count else NONE
 
 
-cdef inline int32_t most_visited(const Arena *arena, int32_t node) noexcept nogil:
-    """The child to play: most visits, then value, then prior, then the first; NONE if none."""
-    cdef int32_t i = arena.node[node].first_child, best = NONE
+cdef inline double best_proven(const Arena *arena, int32_t node) noexcept nogil:
+    """The value of the best proven action, which its player can always have; else -infinity."""
+    cdef int32_t first = arena.node[node].first_child, i
+    cdef double best = -INFINITY
+    for i in range(first, first + arena.node[node].tried):
+        if arena.node[i].flags & NODE_PROVEN and arena.value[i] > best:
+            best = arena.value[i]
+    return best
+
+
+cdef inline int32_t best_child(const Arena *arena, int32_t node) noexcept nogil:
+    """The child to play: of those not proven the one with most visits, then value, then prior, then
+    the first; the best proven one instead if its value is no lower. Of chance the most visited
+    outcome. NONE if there is no child."""
+    cdef int32_t i = arena.node[node].first_child, best = NONE, proven = NONE
+    cdef bint choice = arena.node[node].flags & NODE_CHANCE == 0
     while i != NONE:
-        if best == NONE or arena.visits[i] > arena.visits[best]:
+        if choice and arena.node[i].flags & NODE_PROVEN:
+            if proven == NONE or arena.value[i] > arena.value[proven]:
+                proven = i
+        elif best == NONE or arena.visits[i] > arena.visits[best]:
             best = i
         elif arena.visits[i] == arena.visits[best]:
             if arena.value[i] > arena.value[best]:
@@ -116,4 +135,7 @@ cdef inline int32_t most_visited(const Arena *arena, int32_t node) noexcept nogi
             elif arena.value[i] == arena.value[best] and arena.prior[i] > arena.prior[best]:
                 best = i
         i = next_child(arena, node, i)
+    if proven != NONE and (best == NONE or arena.visits[best] == 0
+                           or arena.value[proven] >= arena.value[best]):
+        return proven
     return best

@@ -135,7 +135,7 @@ cdef object arena_arrays(const Arena *arena):
     index = np.flatnonzero(np.asarray(export_of) >= 0).astype(np.int32)
     parent = np.asarray(parent_of)[index]
     parent[1:] = np.asarray(export_of)[parent[1:]]
-    reward, kind, ended = fields_of(arena, index, parent)
+    reward, kind, ended, proven = fields_of(arena, index, parent)
     tree = result.SearchTree(
         parent=parent,
         action=np.asarray(action_of)[index],
@@ -146,23 +146,27 @@ cdef object arena_arrays(const Arena *arena):
         reward=reward,
         kind=kind,
         ended=ended,
+        proven=proven,
     )
     return tree, index
 
 
 cdef object fields_of(const Arena *arena, const int32_t[::1] index, const int32_t[::1] parent):
-    """Reward, kind and ended of the nodes at ``index``; ``parent`` indexes into these."""
+    """Reward, kind, ended and proven of the nodes at ``index``; ``parent`` indexes into these."""
     cdef Py_ssize_t count = index.shape[0], i
     cdef double[::1] reward = np.empty(count, dtype=np.float64)
     cdef unsigned char[::1] kind = np.full(count, result.DECISION, dtype=np.uint8)
     cdef unsigned char[::1] ended = np.zeros(count, dtype=np.uint8)
+    cdef unsigned char[::1] proven = np.zeros(count, dtype=np.uint8)
     cdef const Node *node
     for i in range(count):
         node = &arena.node[index[i]]
         reward[i] = node.reward
         ended[i] = (node.flags & NODE_SETTLED) != 0
+        proven[i] = (node.flags & NODE_PROVEN) != 0
         if node.flags & NODE_CHANCE:
             kind[i] = result.CHANCE
         elif i > 0 and arena.node[index[parent[i]]].flags & NODE_CHANCE:
             kind[i] = result.OUTCOME
-    return np.asarray(reward), np.asarray(kind), np.asarray(ended, dtype=bool)
+    return (np.asarray(reward), np.asarray(kind), np.asarray(ended, dtype=bool),
+            np.asarray(proven, dtype=bool))

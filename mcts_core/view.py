@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mcts_core.errors import ConfigError
-from mcts_core.result import SearchTree
+from mcts_core.result import CHANCE, SearchTree
 
 __all__ = ["render_html"]
 
@@ -33,6 +33,7 @@ COLUMNS: Final = (
     "reward",
     "kind",
     "ended",
+    "proven",
 )
 
 
@@ -95,18 +96,31 @@ def _check(tree: SearchTree, labels: Sequence[str], details: Sequence[str] | Non
 
 
 def _principal_variation(tree: SearchTree) -> list[int]:
-    """Nodes from the root down the best child of each, chance nodes alike.
+    """Nodes from the root down the best child of each.
 
-    Best is most visits, then value, then prior, then first offered, as in ``SearchResult``.
+    Best is, as in ``SearchResult``, most visits, then value, then prior, then first offered; the
+    best proven child instead if its value is no lower. Of chance it is the most visited outcome.
     """
     value, prior = (np.where(np.isnan(x), -np.inf, x) for x in (tree.value, tree.prior))
-    best_first = np.lexsort((tree.action, -prior, -value, -tree.visits, tree.parent))
-    parents, first = np.unique(tree.parent[best_first], return_index=True)
-    best = dict(zip(parents.tolist(), best_first[first].tolist(), strict=True))
+    by_parent = np.argsort(tree.parent, kind="stable")
+    starts = np.searchsorted(tree.parent[by_parent], np.arange(-1, len(tree) + 1))
     line = [0]
-    while line[-1] in best:
-        line.append(best[line[-1]])
-    return line
+    while True:
+        children = by_parent[starts[line[-1] + 1] : starts[line[-1] + 2]]
+        if len(children) == 0:
+            return line
+        known = tree.proven[children] & (tree.kind[line[-1]] != CHANCE)
+        best = _first(children[~known], tree.action, -prior, -value, -tree.visits)
+        proven = _first(children[known], tree.action, -value)
+        if best is None or (proven is not None and value[proven] >= value[best]):
+            best = proven
+        assert best is not None
+        line.append(best)
+
+
+def _first(nodes: npt.NDArray[np.intp], *keys: npt.NDArray[Any]) -> int | None:
+    """The node that comes first when sorted by the last key, then the one before it, ..."""
+    return int(nodes[np.lexsort([key[nodes] for key in keys])[0]]) if len(nodes) else None
 
 
 def _column(array: npt.NDArray[Any]) -> list[int | float | None]:

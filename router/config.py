@@ -13,6 +13,7 @@ from mcts_core.config import (
     check_int,
     check_real,
 )
+from mcts_core.errors import ConfigError
 
 __all__ = ["MCTSConfig", "Solver"]
 
@@ -37,6 +38,9 @@ class MCTSConfig:
         selection: "puct", "ucb1", or "auto": puct where a policy informs the prior, else ucb1.
         evaluation: how a new state is valued: "simulator", "forced", "rollout" (see
             ``SearchConfig``), or "auto": rollout for a graph that states no values, else forced.
+        prove_values: whether a search proves values as it goes, and ends when its root is proven
+            (``SearchConfig.solver``). A tool is then chosen by a proven value, not by its visits,
+            where that is no lower than the mean of the most visited one.
         exact_work_limit: most (state, depth, outcome) triples of exact solving, >= 1.
         seed: 0 to 2**64 - 1.
     """
@@ -52,6 +56,7 @@ class MCTSConfig:
     solver: Solver = "auto"
     selection: Selection | Literal["auto"] = "auto"
     evaluation: Evaluation | Literal["auto"] = "auto"
+    prove_values: bool = True
     exact_work_limit: int = 20_000_000
     seed: int = 0
 
@@ -67,6 +72,8 @@ class MCTSConfig:
         check_real("prior_mix", self.prior_mix, 0.0, 1.0)
         if self.time_limit_ms is not None:
             check_real("time_limit_ms", self.time_limit_ms, 0.0, math.inf, open_low=True)
+        if not isinstance(self.prove_values, bool):
+            raise ConfigError("prove_values", self.prove_values, "True or False")
         check_choice("solver", self.solver, get_args(Solver))
         check_choice("selection", self.selection, (*get_args(Selection), "auto"))
         check_choice("evaluation", self.evaluation, (*get_args(Evaluation), "auto"))

@@ -39,7 +39,8 @@ class MCTSResult:
         simulations: simulations run.
         policy_evaluations: how often the policy router was asked.
         proven: True if ``root_values`` are exact for the horizon.
-        proven_by: "backward induction", or None.
+        proven_by: "backward induction", "search", or None.
+        proven_tools: tools of the root whose value is exact.
         probability_kind: what ``decision.probabilities`` are: "visit_share", "proven" (1 for the
             best tool), or "none".
         prior: tool name -> prior probability used at the root.
@@ -48,7 +49,8 @@ class MCTSResult:
         none_fits: the policy's probability that no tool fits, or None: abstaining is an option.
         dead_tools: tools of the root that the graph gives no transition (reward -1, in place).
         nodes: nodes of the search tree.
-        stop_reason: which budget ended it: "simulations", "time", "no_action", "exact".
+        stop_reason: which budget ended it: "simulations", "time", "no_action",
+            "proven", "exact".
         time_ms: wall time of the search in milliseconds.
         seed: the seed used.
         tree: the tree, if it was asked for.
@@ -62,6 +64,7 @@ class MCTSResult:
     policy_evaluations: int = 0
     proven: bool = False
     proven_by: str | None = None
+    proven_tools: tuple[str, ...] = ()
     probability_kind: Literal["visit_share", "proven", "none"] = "none"
     prior: Mapping[str, float] = field(default_factory=dict)
     prior_source: PriorSource = "uniform"

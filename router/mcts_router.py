@@ -1,5 +1,6 @@
 """``MCTSToolRouter``: the best first tool when it depends on what comes after."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -189,6 +190,7 @@ class MCTSToolRouter:
             selection=selection,
             exploration=config.exploration_constant,
             evaluation=evaluation,
+            solver=config.prove_values,
             prior_mix=config.prior_mix,
             seed=config.seed,
         )
@@ -247,7 +249,7 @@ def _result(
             category=chosen.category,
             confidence=shares[chosen.name],
             probabilities=shares,
-            source="exact" if found.proven else "mcts",
+            source="mcts" if found.simulations else "exact",
         ),
         principal_variation=variation,
         root_visits=dict(zip(names, found.visits.tolist(), strict=True)),
@@ -256,6 +258,7 @@ def _result(
         policy_evaluations=asked.count,
         proven=found.proven,
         proven_by=found.proven_by,
+        proven_tools=tuple(itertools.compress(names, found.proven_actions)),
         probability_kind="proven" if found.proven else "visit_share",
         prior=dict(zip(names, found.priors.tolist(), strict=True)),
         prior_source=asked.first.source,

@@ -30,6 +30,7 @@ def as_json(result: MCTSResult) -> dict[str, Any]:
         "root_values": dict(result.root_values),
         "proven": result.proven,
         "proven_by": result.proven_by,
+        "proven_tools": list(result.proven_tools),
         "simulations": result.simulations,
         "nodes": result.nodes,
         "policy_evaluations": result.policy_evaluations,
@@ -84,6 +85,7 @@ def _table(result: MCTSResult) -> Any:
     for name in ("tool", "visits", "value", "share", "proven"):
         table.add_column(name, justify="left" if name == "tool" else "right")
     shares = result.decision.probabilities
+    solved = result.simulations == 0
     order = sorted(
         result.prior, key=lambda t: (-result.root_visits[t], -result.root_values.get(t, -math.inf))
     )
@@ -91,10 +93,10 @@ def _table(result: MCTSResult) -> Any:
         value = result.root_values.get(tool)
         table.add_row(
             _plain(tool),
-            "-" if result.proven else f"{result.root_visits[tool]:,}",
+            "-" if solved else f"{result.root_visits[tool]:,}",
             "-" if value is None else f"{value:.4f}",
-            "-" if result.proven else f"{shares[tool]:.1%}",
-            "yes" if result.proven else "no",
+            "-" if solved else f"{shares[tool]:.1%}",
+            "yes" if tool in result.proven_tools else "no",
             style="bold" if tool == result.decision.tool else None,
         )
     return table
@@ -151,7 +153,16 @@ def page(graph: SimulationGraph, result: MCTSResult) -> str:
         zero = np.zeros(1)
         flag = np.zeros(1, dtype=np.uint8)
         arrays = SearchTree(
-            root - 1, root - 1, root, root, zero, zero + 1, zero, flag, flag.astype(np.bool_)
+            root - 1,
+            root - 1,
+            root,
+            root,
+            zero,
+            zero + 1,
+            zero,
+            flag,
+            flag.astype(np.bool_),
+            flag.astype(np.bool_),
         )
         tree = LookaheadTree(arrays, [next(s.goal for s in graph.states)], [""])
     decision = result.decision

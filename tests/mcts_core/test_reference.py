@@ -25,6 +25,7 @@ def assert_same_tree(run: Search, root: ReferenceNode) -> None:
         assert tree.reward[node] == reference.reward
         assert tree.prior[node] == reference.prior
         assert tree.ended[node] == reference.settled
+        assert tree.proven[node] == reference.proven
         visited = [child for child in reference.children or [] if child.visits > 0]
         assert [tree.action[child] for child in children.get(node, [])] == [
             child.action for child in visited
@@ -55,8 +56,9 @@ def test_a_search_run_in_parts_is_the_same_search(
 ) -> None:
     whole, parts = Search(model, 0, config), Search(model, 0, config)
     whole.run()
-    while parts.simulations < config.simulations:
-        parts.run(simulations=min(part, config.simulations - parts.simulations))
+    stop = "simulations"
+    while parts.simulations < config.simulations and stop != "proven":
+        stop = parts.run(simulations=min(part, config.simulations - parts.simulations))
     assert whole.result().visits.tolist() == parts.result().visits.tolist()
     assert whole.tree().value.tolist() == parts.tree().value.tolist()
 

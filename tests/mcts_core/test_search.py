@@ -30,7 +30,8 @@ def test_visits_sum_to_the_budget_and_values_stay_within_the_returns(
     model: TabularModel, config: SearchConfig
 ) -> None:
     result = search(model, 0, config)
-    assert result.visits.sum() == config.simulations == result.simulations
+    assert result.visits.sum() == result.simulations
+    assert result.simulations == config.simulations or result.proven
     low, high = best_and_worst_return(model, config)
     tried = result.values[result.visits > 0]
     assert ((tried >= low - 1e-9) & (tried <= high + 1e-9)).all()
@@ -39,7 +40,7 @@ def test_visits_sum_to_the_budget_and_values_stay_within_the_returns(
     assert result.action in result.actions
     assert result.principal_variation[0] == result.action
     assert len(result.principal_variation) <= config.max_depth
-    assert result.stop_reason == "simulations"
+    assert result.stop_reason == ("proven" if result.proven else "simulations")
 
 
 @settings(max_examples=200, deadline=None)
@@ -47,7 +48,7 @@ def test_visits_sum_to_the_budget_and_values_stay_within_the_returns(
 def test_every_node_accounts_for_the_visits_below_it(
     model: TabularModel, config: SearchConfig
 ) -> None:
-    run = Search(model, 0, config)
+    run = Search(model, 0, config.replace(solver=False))  # visits end at a proven node
     run.run()
     tree = run.tree()
     below = np.zeros(len(tree), dtype=int)
@@ -112,8 +113,9 @@ def random_model(rng: np.random.Generator, outcomes: int) -> TabularModel:
 @pytest.mark.parametrize("selection", ["puct", "ucb1"])
 @pytest.mark.parametrize("evaluation", ["simulator", "rollout"])
 @pytest.mark.parametrize("outcomes", [1, 3])
+@pytest.mark.parametrize("solver", [False, True])
 def test_mean_regret_against_exact_falls_with_the_budget(
-    selection: str, evaluation: str, outcomes: int
+    selection: str, evaluation: str, outcomes: int, solver: bool
 ) -> None:
     rng = np.random.default_rng(1)
     regrets = np.zeros((40, 3))
@@ -128,6 +130,7 @@ def test_mean_regret_against_exact_falls_with_the_budget(
                 selection=selection,  # type: ignore[arg-type]
                 evaluation=evaluation,  # type: ignore[arg-type]
                 exploration=1.5,
+                solver=solver,
                 seed=i,
             )
             chosen = search(model, 0, config).action

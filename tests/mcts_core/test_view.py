@@ -48,6 +48,7 @@ def make_tree(parent: Sequence[int], **columns: Any) -> SearchTree:
         "reward": np.zeros(nodes),
         "kind": np.full(nodes, DECISION, np.uint8),
         "ended": np.zeros(nodes, np.bool_),
+        "proven": np.zeros(nodes, np.bool_),
     }
     types = {name: array.dtype for name, array in defaults.items()}
     given = {name: np.array(column, types[name]) for name, column in columns.items()}
@@ -69,6 +70,7 @@ def random_tree(nodes: int, seed: int = 0) -> SearchTree:
         reward=rng.normal(size=nodes),
         kind=rng.integers(0, 3, nodes),
         ended=rng.random(nodes) < 0.1,
+        proven=rng.random(nodes) < 0.1,
     )
 
 

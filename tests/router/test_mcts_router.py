@@ -87,7 +87,7 @@ def decide(environment: Any, *args: Any, keep_tree: bool = False, **kwargs: Any)
 
 @pytest.mark.parametrize("agent", [Agent(), AsyncAgent()])
 def test_it_finds_the_first_tool_that_pays_later(agent: Agent) -> None:
-    result = decide(agent, START)
+    result = decide(agent, START, config=MCTSConfig(prove_values=False))
     decision = result.decision
     assert decision.tool == "read"
     assert decision.category == "inspect"
@@ -101,6 +101,18 @@ def test_it_finds_the_first_tool_that_pays_later(agent: Agent) -> None:
     assert result.policy_evaluations == 0
     assert result.prior_source == "uniform"
     assert not result.proven
+
+
+def test_a_world_that_is_searched_to_its_end_is_proven_and_the_search_stops() -> None:
+    result = decide(Agent(), START)
+    assert result.decision.tool == "read"
+    assert result.decision.source == "mcts"
+    assert result.proven
+    assert result.proven_by == "search"
+    assert result.stop_reason == "proven"
+    assert set(result.proven_tools) == {"read", "edit"}
+    assert result.simulations < 64
+    assert result.root_values["read"] == pytest.approx(-0.05 + 0.95 * (0.1 + 0.95 * 1.0))
 
 
 def test_sync_and_async_environments_are_searched_alike() -> None:
@@ -341,6 +353,7 @@ def test_a_graph_takes_no_other_tools_than_its_roots() -> None:
         ("selection", "best"),
         ("evaluation", "llm"),
         ("exact_work_limit", 0),
+        ("prove_values", 1),
         ("seed", -1),
     ],
 )

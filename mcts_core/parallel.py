@@ -1,0 +1,112 @@
+"""Root parallelism: several searches of one root in threads, their statistics added up.
+
+Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search", section 4.2. The trees
+share nothing, so nothing is locked, and the result depends on the seed and the number of threads.
+It pays where simulations draw (rollouts, chance): where nothing is drawn, all trees are alike.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from mcts_core.config import SearchConfig, check_int
+from mcts_core.errors import SimulatorError
+from mcts_core.native import SimulatorHandle
+from mcts_core.result import SearchResult
+from mcts_core.rng import SplitMix64
+from mcts_core.search import Search
+
+__all__ = ["search_parallel"]
+
+MOST_THREADS = 1024
+
+
+def search_parallel(
+    simulator: SimulatorHandle,
+    root_state: object,
+    config: SearchConfig,
+    *,
+    threads: int,
+    prior: Sequence[float] | None = None,
+) -> SearchResult:
+    """As ``search``, in ``threads`` threads that share out ``config.simulations``.
+
+    Thread 0 draws as ``search`` would; the others from streams derived from ``config.seed``. The
+    time limit holds for all of them at once.
+
+    Args:
+        simulator: one that runs without the GIL: explicit or native.
+        root_state: as for ``search``.
+        config: as for ``search``.
+        threads: 1 to 1,024; no more than there are simulations are used.
+        prior: as for ``search``.
+
+    Returns:
+        Visits added up, values averaged by visits, ``nodes`` of all trees together. The principal
+        variation goes on, after the chosen action, as in the tree that tried it most.
+
+    Raises:
+        As ``search``; SimulatorError if the simulator needs the GIL.
+    """
+    check_int("threads", threads, 1, MOST_THREADS)
+    if simulator.needs_gil:
+        raise SimulatorError(
+            f"simulator: got a {type(simulator).__name__}, which needs the GIL, wanted one that "
+            "threads can share: explicit or native"
+        )
+    started = time.perf_counter()
+    threads = min(threads, config.simulations)
+    streams = SplitMix64(config.seed)
+    seeds = [config.seed, *(streams.next_u64() for _ in range(threads - 1))]
+    shares = [
+        config.simulations // threads + (i < config.simulations % threads) for i in range(threads)
+    ]
+    runs = [
+        Search(simulator, root_state, config.replace(seed=seed, simulations=share), prior)
+        for seed, share in zip(seeds, shares, strict=True)
+    ]
+    with ThreadPoolExecutor(threads) as pool:
+        stops = list(pool.map(Search.run, runs))
+    results = [run.result() for run in runs]
+    if results[0].action is None:
+        return results[0]
+    return _merged(results, "time" in stops, config, (time.perf_counter() - started) * 1e3)
+
+
+def _merged(
+    results: Sequence[SearchResult], out_of_time: bool, config: SearchConfig, time_ms: float
+) -> SearchResult:
+    first = results[0]
+    each = np.array([result.visits for result in results])
+    visits = each.sum(0)
+    sums = sum(np.where(r.visits > 0, r.visits * np.nan_to_num(r.values), 0.0) for r in results)
+    values = np.where(visits > 0, sums / np.maximum(visits, 1), math.nan)
+    rank = [
+        (int(visits[i]), float(np.nan_to_num(values[i], nan=-math.inf)), first.priors[i], -i)
+        for i in range(len(visits))
+    ]
+    best = max(range(len(rank)), key=rank.__getitem__)
+    action = first.actions[best]
+    tails = [r for r in results if r.action == action] or [first]
+    longest = max(tails, key=lambda r: int(r.visits[best]))
+    variation = longest.principal_variation if longest.action == action else (action,)
+    return SearchResult(
+        action=action,
+        actions=first.actions,
+        visits=visits,
+        values=values,
+        priors=first.priors,
+        value=float(values[best]),
+        principal_variation=variation,
+        proven=any(result.proven for result in results),
+        proven_by="search" if any(result.proven for result in results) else None,
+        proven_actions=np.any([result.proven_actions for result in results], axis=0),
+        simulations=sum(result.simulations for result in results),
+        nodes=sum(result.nodes for result in results),
+        stop_reason="time" if out_of_time else "simulations",
+        time_ms=time_ms,
+        seed=config.seed,
+    )
