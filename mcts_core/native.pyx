@@ -88,8 +88,8 @@ cdef class AddressSimulator(SimulatorHandle):
         return 0
 
     cdef object take_error(self):
-        return SimulatorCallError("a compiled function of the simulator raised, and its message is "
-                                  "lost: call the functions in plain Python to see it")
+        return SimulatorCallError("a compiled function of the simulator raised or returned what it "
+                                  "must not; its message is lost: call it in plain Python")
 
     cdef object state_object(self, const void *state):
         return self.unpack((<const char *>state)[:self.table.state_size])

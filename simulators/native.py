@@ -7,22 +7,27 @@ without the GIL. What was compiled is kept on disk for the next process (see ``n
 Importing this module imports numba.
 """
 
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar, cast
 
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.core.errors import NumbaError
 
+from mcts_core.config import MAX_COUNT
 from mcts_core.errors import SimulatorError
 from mcts_core.native import AddressSimulator
+from simulators.awaiting import short
 from simulators.native_cache import Built, build
 from simulators.native_check import try_in_python
 
 __all__ = ["Actions", "Rng", "State", "below", "compile_simulator", "uniform"]
 
 Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
 
 State = Any
 """In an author's functions: a record of the state dtype, its fields as attributes."""
@@ -36,7 +41,15 @@ FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
 SECOND: Final = np.uint64(0x94D049BB133111EB)
 
 
-@numba.njit(cache=True)
+def _njit(function: F) -> F:
+    """``numba.njit``, kept on disk where numba finds a folder that can be written."""
+    try:
+        return cast(F, numba.njit(cache=True)(function))
+    except RuntimeError:
+        return cast(F, numba.njit(function))
+
+
+@_njit
 def next_u64(rng: Rng) -> Any:
     """The next 64 bits of the engine's generator (SplitMix64); ``rng`` is what ``step`` gets."""
     rng[0] += GOLDEN
@@ -46,13 +59,13 @@ def next_u64(rng: Rng) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@numba.njit(cache=True)
+@_njit
 def uniform(rng: Rng) -> float:
     """A float in [0, 1)."""
     return float(next_u64(rng) >> np.uint64(11)) * 2.0**-53
 
 
-@numba.njit(cache=True)
+@_njit
 def below(rng: Rng, n: int) -> int:
     """An integer in [0, n), 1 <= n < 2**31."""
     return int(((next_u64(rng) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
@@ -109,27 +122,40 @@ def compile_simulator(
             what it must not, or uses what numba does not compile. The message names the function
             and what was expected.
     """
-    dtype = np.dtype(state)
-    if dtype.names is None or dtype.hasobject:
+    dtype = _checked_dtype(state)
+    whole = isinstance(max_actions, int) and not isinstance(max_actions, bool)
+    if not whole or not 1 <= max_actions <= MAX_COUNT:
         raise SimulatorError(
-            f"state: got dtype {dtype}, wanted a structured dtype without objects, for example "
-            '[("position", np.int32)]'
+            f"max_actions: got {max_actions!r}, wanted an integer from 1 to {MAX_COUNT}"
         )
-    if isinstance(max_actions, bool) or not isinstance(max_actions, int) or max_actions < 1:
-        raise SimulatorError(f"max_actions: got {max_actions!r}, wanted an integer of at least 1")
     given: dict[str, Any] = {"legal": legal, "step": step, "evaluate": evaluate, "prior": prior}
     alternate = player == "alternate"
     given["player"] = None if alternate else player
     functions: dict[str, Function] = {name: f for name, f in given.items() if f is not None}
     for name, function in functions.items():
-        if not callable(function):
-            raise SimulatorError(f"{name}: got {function!r}, wanted a function")
+        if not isinstance(getattr(function, "py_func", function), types.FunctionType):
+            raise SimulatorError(f"{name}: got {function!r}, wanted a function made by def")
     parts = _Parts(dtype, max_actions, functions, stochastic)
     start = pack(dtype, initial, None)
     if check:
         plain = {name: getattr(f, "py_func", f) for name, f in functions.items()}
         try_in_python(dtype, max_actions, plain, start, stochastic=stochastic)
     return _simulator(parts, start, build(dtype, max_actions, functions, alternate=alternate))
+
+
+def _checked_dtype(state: npt.DTypeLike) -> np.dtype[np.void]:
+    try:
+        dtype = np.dtype(state)
+        if dtype.names and not dtype.hasobject:
+            numba.from_dtype(dtype)  # refuses what numba cannot hold
+            return dtype
+        problem = ""
+    except (TypeError, ValueError, NumbaError) as error:
+        dtype, problem = cast(Any, state), f" ({str(error).splitlines()[0]})"
+    raise SimulatorError(
+        f"state: got dtype {dtype}{problem}, wanted a structured dtype of numbers in native byte "
+        'order, for example [("position", np.int32)]'
+    )
 
 
 def _simulator(parts: _Parts, start: bytes, built: Built) -> AddressSimulator:
@@ -155,7 +181,11 @@ def pack(dtype: np.dtype[np.void], state: object, default: bytes | None) -> byte
     array = np.zeros(1, dtype)
     if state is not None:
         try:
+            if not isinstance(state, (tuple, np.void, np.ndarray)):
+                raise TypeError("numpy would write it into every field")
             array[0] = state
-        except (TypeError, ValueError) as error:
-            raise SimulatorError(f"state: got {state!r}, wanted the fields {dtype}") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SimulatorError(
+                f"state: got {short(state)}, wanted a tuple or record of the fields {dtype}"
+            ) from error
     return array.tobytes()

@@ -10,9 +10,11 @@ user's cache folder: ``$HARNESS_ROUTER_CACHE``, else ``$XDG_CACHE_HOME/harness-r
 import hashlib
 import os
 import sys
+import tempfile
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import EnumMeta
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,7 @@ FLOATS = types.CPointer(types.float64)
 """
 
 # What the engine calls; `legal`, `step`, ... are the compiled functions of the author. An exception
-# inside becomes status -1: a C function has no other way to say it.
+# inside becomes status -1, as does a count that cannot be: a C function has no other way to say it.
 WRAPPERS = {
     "legal": """
 @numba.cfunc(types.int32(VOID, VOID, INTS, types.int32), cache=CACHE)
@@ -42,7 +44,8 @@ def c_legal(context, state, actions, capacity):
     if capacity < MAX_ACTIONS:
         return MAX_ACTIONS
     try:
-        return legal(carray(state, 1, DTYPE)[0], carray(actions, MAX_ACTIONS))
+        count = legal(carray(state, 1, DTYPE)[0], carray(actions, MAX_ACTIONS))
+        return count if 0 <= count <= MAX_ACTIONS else -1
     except Exception:
         return -1
 """,
@@ -92,6 +95,8 @@ FIXED_TURN = """
 def TURN(before, after):
     return {turn}
 """
+# Modules whose content the versions of Python and of numpy and numba fix.
+FIXED = frozenset({*sys.stdlib_module_names, "numba", "numpy"})
 WANTED = {
     "legal": "legal(state, actions) -> int",
     "step": "step(state, action, rng) -> (reward, terminal)",
@@ -146,7 +151,8 @@ def build(
 
 
 def _define(code: types.CodeType, module: types.ModuleType) -> None:
-    """Execute a wrapper; without the cache if what was kept cannot be loaded."""
+    """Execute a wrapper. What was kept and cannot be loaded is deleted and made anew; where
+    nothing can be kept, it is compiled for this process."""
     try:
         exec(code, module.__dict__)
     except NumbaError:
@@ -154,8 +160,19 @@ def _define(code: types.CodeType, module: types.ModuleType) -> None:
     except Exception:
         if not module.__dict__["CACHE"]:
             raise
-        module.__dict__["CACHE"] = False
-        exec(code, module.__dict__)
+        module.__dict__["CACHE"] = _forget(Path(module.__dict__["__file__"]))
+        _define(code, module)
+
+
+def _forget(source: Path) -> bool:
+    """Delete what numba kept for a source file. True if there was something and it is gone."""
+    kept = list(source.parent.glob(f"__pycache__/{source.stem}.*"))
+    try:
+        for file in kept:
+            file.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return bool(kept)
 
 
 def _explain(name: str, functions: dict[str, Callable[..., Any]], error: Exception) -> str:
@@ -182,7 +199,7 @@ def _source_file(
     """The file beside which numba keeps the code, or None where nothing can be kept."""
     digest = hashlib.sha256()
     try:
-        parts = [source, *WRAPPERS.values(), repr(dtype.descr), dtype.itemsize, max_actions]
+        parts = [source, *WRAPPERS.values(), repr(dtype), dtype.itemsize, max_actions]
         for part in (*parts, numba.__version__, np.__version__):
             digest.update(repr(part).encode())
         for name, function in sorted(functions.items()):
@@ -193,6 +210,9 @@ def _source_file(
     path = cache_folder() / f"native_{digest.hexdigest()[:40]}.py"
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        compiled = path.parent / "__pycache__"
+        compiled.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=compiled).close()  # else numba would write somewhere else
         if not path.exists():
             path.write_text("# Compiled simulators of harness-router are kept beside this file.\n")
     except OSError:
@@ -200,38 +220,60 @@ def _source_file(
     return path
 
 
-def fingerprint(thing: object, seen: set[int]) -> Iterator[str]:
+def fingerprint(thing: object, seen: set[object]) -> Iterator[str]:
     """All that the meaning of a function, or of a value that it uses, depends on.
 
     Raises:
         TypeError: it depends on an object whose content cannot be named.
     """
-    thing = getattr(thing, "py_func", thing)
+    if hasattr(thing, "py_func"):
+        yield repr(sorted(getattr(thing, "targetoptions", {}).items()))
+        thing = thing.py_func
     if isinstance(thing, types.FunctionType):
-        if id(thing) in seen:
-            return
-        seen.add(id(thing))
-        yield from _code(thing.__code__)
-        yield repr(thing.__defaults__)
-        for name in _names(thing.__code__):
-            if name in thing.__globals__:
-                yield name
-                yield from fingerprint(thing.__globals__[name], seen)
-        for cell in thing.__closure__ or ():
-            yield from fingerprint(cell.cell_contents, seen)
-    elif isinstance(thing, types.ModuleType):
-        yield f"{thing.__name__} {getattr(thing, '__version__', '')}"
+        yield from _function(thing, seen)
     elif isinstance(thing, np.ndarray):
         yield f"{thing.dtype} {thing.shape} {hashlib.sha256(thing.tobytes()).hexdigest()}"
     elif isinstance(thing, (int, float, complex, bool, str, bytes, type(None), np.generic)):
         yield repr(thing)
     elif isinstance(thing, tuple):
+        yield str(len(thing))
         for item in thing:
             yield from fingerprint(item, seen)
+    elif isinstance(thing, EnumMeta):
+        yield repr(list(thing.__members__.items()))
     elif isinstance(thing, (type, types.BuiltinFunctionType)):
         yield f"{thing.__module__}.{thing.__qualname__}"
     else:
         raise TypeError(type(thing).__name__)
+
+
+def _function(function: types.FunctionType, seen: set[object]) -> Iterator[str]:
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    yield from _code(function.__code__)
+    yield repr((function.__defaults__, function.__kwdefaults__))
+    names = tuple(_names(function.__code__))
+    for name in names:
+        if name in function.__globals__:
+            yield name
+            yield from _global(function.__globals__[name], names, seen)
+    for cell in function.__closure__ or ():
+        yield from _global(cell.cell_contents, names, seen)
+
+
+def _global(thing: object, names: tuple[str, ...], seen: set[object]) -> Iterator[str]:
+    """A global or a cell. Of an author's own module, whatever the code names (``names``)."""
+    if not isinstance(thing, types.ModuleType):
+        yield from fingerprint(thing, seen)
+    elif thing.__name__.split(".")[0] in FIXED:
+        yield f"{thing.__name__} {getattr(thing, '__version__', '')}"
+    else:
+        for name in names:
+            if hasattr(thing, name) and (id(thing), name) not in seen:
+                seen.add((id(thing), name))
+                yield f"{thing.__name__}.{name}"
+                yield from _global(getattr(thing, name), names, seen)
 
 
 def _code(code: types.CodeType) -> Iterator[str]:

@@ -33,7 +33,7 @@ def try_in_python(
     rng = np.random.default_rng(0)
     trial = _Trial(dtype, max_actions, functions, stochastic)
     for _ in range(GAMES):
-        state = np.frombuffer(bytearray(start), dtype).view(np.recarray)
+        state = _record(start, dtype)
         for _ in range(MOVES):
             actions = trial.legal(state)
             trial.extras(state, len(actions))
@@ -41,6 +41,7 @@ def try_in_python(
                 break
             state, terminal = trial.step(state, int(rng.choice(actions)))
             if terminal:
+                trial.extras(state, 0)  # where a world ends, a search asks for its value
                 break
 
 
@@ -56,6 +57,7 @@ class _Trial:
         self.max_actions = max_actions
         self.functions = functions
         self.stochastic = stochastic
+        self.seed = 1  # of the generator that step gets
 
     def legal(self, state: Any) -> npt.NDArray[np.int32]:
         """The legal actions, checked."""
@@ -69,21 +71,22 @@ class _Trial:
         return found
 
     def step(self, state: Any, action: int) -> tuple[Any, bool]:
-        """One step, and the same again with another generator if the world draws nothing."""
-        after, reward, terminal = self.one_step(state, action, 1)
+        """One step, and if the world is not declared stochastic the same once more."""
+        after, reward, terminal = self.one_step(state, action)
         if not self.stochastic:
-            again, reward_again, terminal_again = self.one_step(state, action, 2)
-            if (after.tobytes(), reward, terminal) != (
-                again.tobytes(),
-                reward_again,
-                terminal_again,
-            ):
-                self.refuse("step", state, "another outcome for another rng", "stochastic=True")
+            again, *answer = self.one_step(state, action)
+            if answer != [reward, terminal] or again.tobytes() != after.tobytes():
+                wanted = "the same again, or stochastic=True and draws from rng"
+                self.refuse("step", state, "another outcome when asked again", wanted)
         return after, terminal
 
-    def one_step(self, state: Any, action: int, seed: int) -> tuple[Any, float, bool]:
-        after = state.copy()
-        answer = self.call("step", state, after[0], action, np.array([seed], np.uint64))
+    def one_step(self, state: Any, action: int) -> tuple[Any, float, bool]:
+        after = _record(state.tobytes(), self.dtype)
+        rng = np.array([self.seed], np.uint64)
+        answer = self.call("step", state, after[0], action, rng)
+        if rng[0] != self.seed and not self.stochastic:
+            self.refuse("step", state, "a draw from rng", "stochastic=True")
+        self.seed = int(rng[0])
         if not isinstance(answer, tuple) or len(answer) != 2:
             self.refuse("step", state, answer, "a pair (reward, terminal)")
         reward, terminal = answer
@@ -106,16 +109,19 @@ class _Trial:
 
     def call(self, name: str, state: Any, *arguments: Any) -> Any:
         before = state.tobytes()
-        with np.errstate(over="ignore"):  # 64-bit arithmetic wraps, as in compiled code
+        # As in compiled code: integers wrap, a division by zero raises.
+        with np.errstate(over="ignore", invalid="ignore", divide="raise"):
             try:
                 answer = self.functions[name](*arguments)
             except Exception as error:
+                old = _record(before, self.dtype)[0].item()
                 raise SimulatorError(
                     f"{name} raised {type(error).__name__}: {short(str(error))} at state "
-                    f"{short(state[0].item())}"
+                    f"{short(old)}"
                 ) from error
         if state.tobytes() != before:
-            self.refuse(name, state, "a changed state", "that only step changes its state")
+            old = _record(before, self.dtype)
+            self.refuse(name, old, "a changed state", "that only step changes its state")
         return answer
 
     def number(self, name: str, state: Any, got: Any) -> None:
@@ -125,9 +131,16 @@ class _Trial:
             self.refuse(name, state, got, "a finite number")
 
     def refuse(self, name: str, state: Any, got: object, wanted: str) -> None:
+        plain = got.item() if isinstance(got, np.generic) else got
+        what = plain if isinstance(plain, str) else short(plain)
         raise SimulatorError(
-            f"{name}: got {short(got)} at state {short(state[0].item())}, wanted {wanted}"
+            f"{name}: got {what} at state {short(state[0].item())}, wanted {wanted}"
         )
+
+
+def _record(data: bytes, dtype: np.dtype[np.void]) -> Any:
+    """A writable array of one record; ``copy`` of an array would lose its padding."""
+    return np.frombuffer(bytearray(data), dtype).view(np.recarray)
 
 
 def _is_int(value: object) -> bool:
