@@ -13,7 +13,7 @@ cdef int expand(Simulation *s, int32_t index, bint given) noexcept nogil:
     if count < 0:
         return count
     if count == 0:
-        s.arena.node[index].flags |= NODE_SETTLED
+        s.arena.flags[index] |= NODE_SETTLED
         return 0
     if not given and s.table.prior != NULL:
         status = s.table.prior(s.table.context, state, count, s.weights)
@@ -49,7 +49,7 @@ cdef int add_ranked(Simulation *s, int32_t index, int32_t count,
         return STATUS_NO_MEMORY
     for i in range(count):
         s.arena.prior[first + i] = s.ranked[i].prior
-        s.arena.node[first + i].action = s.ranked[i].action
+        s.arena.action[first + i] = s.ranked[i].action
     return 0
 
 

@@ -23,10 +23,10 @@ class AddressSimulator(SimulatorHandle):
 
     def __init__(
         self,
-        *,
         state_size: int,
         pack: Callable[[Any], bytes],
         unpack: Callable[[bytes], object],
+        *,
         legal: int,
         step: int,
         evaluate: int = 0,

@@ -59,7 +59,7 @@ cdef class AddressSimulator(SimulatorHandle):
         SimulatorError: an address that must be there is 0, or ``state_size`` is below 1.
     """
 
-    def __init__(self, *, Py_ssize_t state_size, pack, unpack, uintptr_t legal, uintptr_t step,
+    def __init__(self, state_size, pack, unpack, *, uintptr_t legal, uintptr_t step,
                  uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
                  bint stochastic=False, keep=None):
         if state_size < 1:

@@ -153,13 +153,13 @@ cdef class Search:
         return "proven" if self.root_proven() else "simulations"
 
     cdef bint root_proven(self):
-        return (self.s.arena.node[0].flags & NODE_PROVEN) != 0
+        return (self.s.arena.flags[0] & NODE_PROVEN) != 0
 
     cdef int open_root(self) except? -2:
         """Expand the root if that is still to be done. 0 or STATUS_PENDING."""
         cdef Node *root = &self.s.arena.node[0]
         cdef int status, i, count
-        if root.child_count > 0 or root.flags & NODE_SETTLED:
+        if root.child_count > 0 or self.s.arena.flags[0] & NODE_SETTLED:
             return 0
         if self.prior is None:
             status = expand(&self.s, 0, False)
@@ -222,10 +222,7 @@ cdef class Search:
     def nodes(self):
         """Visited nodes of the tree, the root included."""
         self.check_made()
-        cdef int32_t i, count = 1
-        for i in range(1, self.s.arena.size):
-            count += self.s.arena.visits[i] > 0
-        return count
+        return self.s.arena.visited
 
     @property
     def nbytes(self):
@@ -245,13 +242,13 @@ cdef class Search:
         proven = np.zeros(count, dtype=bool)
         actions = [None] * count
         for i in range(count):
-            offered = order[tree.node[first + i].action]
-            visits[offered] = tree.visits[first + i]
+            offered = order[tree.action[first + i]]
             priors[offered] = tree.prior[first + i]
-            proven[offered] = (tree.node[first + i].flags & NODE_PROVEN) != 0
             actions[offered] = self.action_of(0, first + i)
-            if tree.visits[first + i] > 0:
+            if i < tree.node[0].tried:
+                visits[offered] = tree.visits[first + i]
                 values[offered] = tree.value[first + i]
+                proven[offered] = (tree.flags[first + i] & NODE_PROVEN) != 0
         variation = self.principal_variation()
         return result.SearchResult(
             action=variation[0] if variation else None,
@@ -303,7 +300,7 @@ cdef class Search:
         """The simulator's name for an action, given its node and its decision node."""
         cdef Arena *tree = &self.s.arena
         return self.simulator.action_object(state_at(tree, tree.node[parent].state),
-                                            tree.node[child].action)
+                                            tree.action[child])
 
     cdef dict offered_order(self):
         """Action -> place in the order in which the root offers it."""
@@ -322,7 +319,7 @@ cdef class Search:
             child = best_child(tree, node)
             if child < 0 or tree.visits[child] == 0:
                 return tuple(variation)
-            if tree.node[node].flags & NODE_CHANCE == 0:
+            if tree.flags[node] & NODE_CHANCE == 0:
                 variation.append(self.action_of(node, child))
             node = child
 

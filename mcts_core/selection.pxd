@@ -69,54 +69,79 @@ cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexce
         scale[0] = 1.0 / width
 
 
-cdef inline int32_t best_puct(const int32_t *visits, const double *value, const float *prior,
-                              int32_t count, double low, double scale, double factor,
-                              double *best_score) noexcept nogil:
-    """argmax of Q + factor P / (1 + n), factor = c sqrt(N); the first of equals. [count] each."""
-    cdef int32_t i, best = 0
-    cdef double score, best_so_far = -INFINITY
-    for i in range(count):
-        score = (value[i] - low) * scale + (factor * prior[i]) * reciprocal(1 + visits[i])
-        if score > best_so_far:
-            best_so_far = score
+cdef inline double score_of(int kind, int32_t visits, double value, float prior, double low,
+                            double scale, double factor) noexcept nogil:
+    """The score of a tried child: its normalised value and its exploration term.
+
+    PUCT: Q + factor P / (1 + n), factor = c sqrt(N). UCB1: Q + factor / sqrt(n), factor =
+    c sqrt(ln N)."""
+    if kind == RULE_PUCT:
+        return (value - low) * scale + (factor * prior) * reciprocal(1 + visits)
+    return (value - low) * scale + factor * rsqrt(visits)
+
+
+cdef inline int32_t best_of_row(int kind, const int32_t *visits, const double *value,
+                                const float *prior, int32_t count, double low, double scale,
+                                double factor, double *best_score) noexcept nogil:
+    """argmax of the score over a row of children, the first of equals. [count] each.
+
+    Long rows keep four maxima, so that one comparison need not wait for the one before."""
+    cdef double score, top = -INFINITY, top1 = -INFINITY, top2 = -INFINITY, top3 = -INFINITY
+    cdef int32_t best = 0, best1 = 0, best2 = 0, best3 = 0, i = 0
+    if count >= 16:
+        while i + 4 <= count:
+            score = score_of(kind, visits[i], value[i], prior[i], low, scale, factor)
+            if score > top:
+                top = score
+                best = i
+            score = score_of(kind, visits[i + 1], value[i + 1], prior[i + 1], low, scale, factor)
+            if score > top1:
+                top1 = score
+                best1 = i + 1
+            score = score_of(kind, visits[i + 2], value[i + 2], prior[i + 2], low, scale, factor)
+            if score > top2:
+                top2 = score
+                best2 = i + 2
+            score = score_of(kind, visits[i + 3], value[i + 3], prior[i + 3], low, scale, factor)
+            if score > top3:
+                top3 = score
+                best3 = i + 3
+            i += 4
+        take_larger(&top, &best, top1, best1)
+        take_larger(&top, &best, top2, best2)
+        take_larger(&top, &best, top3, best3)
+    while i < count:
+        score = score_of(kind, visits[i], value[i], prior[i], low, scale, factor)
+        if score > top:
+            top = score
             best = i
-    best_score[0] = best_so_far
+        i += 1
+    best_score[0] = top
     return best
 
 
-cdef inline int32_t best_ucb1(const int32_t *visits, const double *value,
-                              int32_t count, double low, double scale, double factor,
-                              double *best_score) noexcept nogil:
-    """argmax of Q + factor / sqrt(n), factor = c sqrt(ln N), n >= 1; the first of equals."""
-    cdef int32_t i, best = 0
-    cdef double score, best_so_far = -INFINITY
-    for i in range(count):
-        score = (value[i] - low) * scale + factor * rsqrt(visits[i])
-        if score > best_so_far:
-            best_so_far = score
-            best = i
-    best_score[0] = best_so_far
-    return best
+cdef inline void take_larger(double *top, int32_t *best, double other,
+                             int32_t other_best) noexcept nogil:
+    """The larger of two maxima; of equal ones the one that stands first."""
+    if other > top[0] or (other == top[0] and other_best < best[0]):
+        top[0] = other
+        best[0] = other_best
 
 
 cdef inline int32_t best_unproven(const Rule *rule, const Arena *arena, int32_t first,
                                   int32_t count, double low, double scale, double factor,
                                   double *best_score) noexcept nogil:
-    """As ``best_puct`` and ``best_ucb1`` among the children that are not proven."""
+    """As ``best_of_row``, among the children that are not proven."""
     cdef int32_t i, best = 0
-    cdef double score, bonus, best_so_far = -INFINITY
+    cdef double score
+    best_score[0] = -INFINITY
     for i in range(first, first + count):
-        if arena.node[i].flags & NODE_PROVEN:
-            continue
-        if rule.kind == RULE_PUCT:
-            bonus = (factor * arena.prior[i]) * reciprocal(1 + arena.visits[i])
-        else:
-            bonus = factor * rsqrt(arena.visits[i])
-        score = (arena.value[i] - low) * scale + bonus
-        if score > best_so_far:
-            best_so_far = score
-            best = i - first
-    best_score[0] = best_so_far
+        if arena.flags[i] & NODE_PROVEN == 0:
+            score = score_of(rule.kind, arena.visits[i], arena.value[i], arena.prior[i],
+                             low, scale, factor)
+            if score > best_score[0]:
+                best_score[0] = score
+                best = i - first
     return best
 
 
@@ -147,14 +172,14 @@ cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
         factor = rule.exploration * sqrt(<double>n)
     else:
         factor = rule.exploration * sqrt_log(n)
-    if node.flags & NODE_SOME_PROVEN:
+    if arena.flags[index] & NODE_SOME_PROVEN:
         best = best_unproven(rule, arena, first, tried, low, scale, factor, &best_score)
-    elif rule.kind == RULE_PUCT:
-        best = best_puct(arena.visits + first, arena.value + first, arena.prior + first,
-                         tried, low, scale, factor, &best_score)
+    elif rule.kind == RULE_PUCT:    # a constant kind each, so that the row is compiled for it
+        best = best_of_row(RULE_PUCT, arena.visits + first, arena.value + first,
+                           arena.prior + first, tried, low, scale, factor, &best_score)
     else:
-        best = best_ucb1(arena.visits + first, arena.value + first,
-                         tried, low, scale, factor, &best_score)
+        best = best_of_row(RULE_UCB1, arena.visits + first, arena.value + first,
+                           arena.prior + first, tried, low, scale, factor, &best_score)
     if tried < node.child_count:
         score = rule.fpu
         if rule.fpu_kind == FPU_PARENT:

@@ -12,8 +12,8 @@ from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
 from mcts_core.selection cimport fill_tables, reciprocal, select_child
 from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_PROVEN, NODE_SETTLED, NODE_SOME_PROVEN,
-                             NODE_TERMINAL, NODE_TURN, NONE, Arena, add_children, add_outcome,
-                             arena_grow_states, best_proven, state_at)
+                             NODE_TERMINAL, NODE_TURN, NODE_NEXT_READY, NONE, Arena, add_outcome,
+                             add_outcomes, arena_grow_states, best_proven, state_at, touch_next)
 
 fill_tables()
 
@@ -33,11 +33,11 @@ cdef int simulate(Simulation *s) noexcept nogil:
         status = descend(s, node, depth, &arrival)
         if status != 0:
             break
-        if tree.node[arrival].flags & ENDS == 0 and tree.node[arrival].first_child == NONE:
+        if tree.flags[arrival] & ENDS == 0 and tree.node[arrival].first_child == NONE:
             status = expand(s, arrival, False)
             if status < 0:
                 break
-        if tree.node[arrival].flags & ENDS:
+        if tree.flags[arrival] & ENDS:
             back_up(s, tree.value[arrival], True)
             if s.solver:
                 prove(s)
@@ -53,23 +53,26 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
     """One level down. 0: ``arrival`` was visited before; 1: it was new and is now evaluated and
     backed up; below 0: a status."""
     cdef Arena *tree = &s.arena
-    cdef int32_t child = tree.node[node].first_child + select_child(&s.rule, tree, node)
+    cdef int32_t choice = select_child(&s.rule, tree, node)
+    cdef int32_t child = tree.node[node].first_child + choice
     cdef int32_t outcome = 0, flags
     cdef double reward = 0.0
+    if choice == tree.node[node].tried:
+        touch_next(tree, node)
     arrival[0] = child
     if push(s, child) < 0:
         return STATUS_NO_MEMORY
-    if tree.visits[child] > 0 and tree.node[child].flags & NODE_CHANCE == 0:
+    if tree.visits[child] > 0 and tree.flags[child] & NODE_CHANCE == 0:
         return 0
-    flags = step(s, state_at(tree, tree.node[node].state), tree.node[child].action,
+    flags = step(s, state_at(tree, tree.node[node].state), tree.action[child],
                  s.scratch, &reward, &outcome)
-    if flags >= 0 and tree.visits[child] == 0 and tree.node[child].flags & NODE_CHANCE == 0:
+    if flags >= 0 and tree.visits[child] == 0 and tree.flags[child] & NODE_CHANCE == 0:
         flags = open_chance(s, node, child, flags)
     if flags < 0:
         return flags
-    if tree.node[child].flags & NODE_CHANCE:
+    if tree.flags[child] & NODE_CHANCE:
         arrival[0] = tree.node[child].first_child + outcome
-        if tree.node[child].flags & NODE_OPEN:
+        if tree.flags[child] & NODE_OPEN:
             arrival[0] = find_outcome(s, child, reward, flags)
             if arrival[0] < 0:
                 release(s, s.scratch)
@@ -89,17 +92,16 @@ cdef int32_t open_chance(Simulation *s, int32_t node, int32_t child, int32_t fla
     if s.table.outcomes == NULL:
         return flags
     count = s.table.outcomes(s.table.context, state_at(&s.arena, s.arena.node[node].state),
-                             s.arena.node[child].action)
-    if count > 1 and add_children(&s.arena, child, count) < 0:
+                             s.arena.action[child])
+    if count > 1 and add_outcomes(&s.arena, child, count) < 0:
         count = STATUS_NO_MEMORY
     if count < 0:
         release(s, s.scratch)
         return count
     if count > 1:
-        s.arena.node[child].flags |= NODE_CHANCE
-        s.arena.node[child].tried = count
+        s.arena.flags[child] |= NODE_CHANCE
     elif count == 0:
-        s.arena.node[child].flags |= NODE_CHANCE | NODE_OPEN
+        s.arena.flags[child] |= NODE_CHANCE | NODE_OPEN
     return flags
 
 
@@ -114,12 +116,12 @@ cdef int32_t find_outcome(Simulation *s, int32_t chance, double reward,
         if tree.visits[outcome] == 0:       # left from a simulation that failed
             return outcome
         if tree.node[outcome].reward == reward \
-                and terminal == ((tree.node[outcome].flags & NODE_TERMINAL) != 0) \
+                and terminal == ((tree.flags[outcome] & NODE_TERMINAL) != 0) \
                 and memcmp(state_at(tree, tree.node[outcome].state), s.scratch,
                            s.table.state_size) == 0:
             return outcome
         last = outcome
-        outcome = tree.node[outcome].action
+        outcome = tree.action[outcome]
     return add_outcome(tree, chance, last)
 
 
@@ -144,11 +146,11 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
     tree.node[arrival].state = slot
     tree.node[arrival].reward = reward
     if settled:
-        tree.node[arrival].flags |= NODE_SETTLED
+        tree.flags[arrival] |= NODE_SETTLED
     if flags & STEP_TERMINAL:
-        tree.node[arrival].flags |= NODE_TERMINAL
+        tree.flags[arrival] |= NODE_TERMINAL
     if flags & STEP_TURN:
-        tree.node[arrival].flags |= NODE_TURN
+        tree.flags[arrival] |= NODE_TURN
     back_up(s, worth, False)
     if s.solver and settled:
         prove(s)
@@ -169,13 +171,13 @@ cdef void prove(Simulation *s) noexcept nogil:
     cdef Arena *tree = &s.arena
     cdef int32_t i = s.path_length - 1, parent, child
     cdef double best
-    if tree.node[s.path[i]].flags & NODE_PROVEN:
+    if tree.flags[s.path[i]] & NODE_PROVEN:
         return                              # known before
-    tree.node[s.path[i]].flags |= NODE_PROVEN
+    tree.flags[s.path[i]] |= NODE_PROVEN
     while i > 0:
         parent = s.path[i - 1]
-        tree.node[parent].flags |= NODE_SOME_PROVEN
-        if tree.node[parent].flags & NODE_CHANCE:
+        tree.flags[parent] |= NODE_SOME_PROVEN
+        if tree.flags[parent] & NODE_CHANCE:
             return
         best = tree.value[s.path[i]]
         if not (s.rule.fixed_range and best >= s.rule.high):
@@ -183,16 +185,16 @@ cdef void prove(Simulation *s) noexcept nogil:
                 return
             for child in range(tree.node[parent].first_child,
                                tree.node[parent].first_child + tree.node[parent].child_count):
-                if tree.node[child].flags & NODE_PROVEN == 0:
+                if tree.flags[child] & NODE_PROVEN == 0:
                     return
                 if tree.value[child] > best:
                     best = tree.value[child]
-        tree.node[parent].flags |= NODE_PROVEN
+        tree.flags[parent] |= NODE_PROVEN
         i -= 1
         if i > 0:
             best = tree.node[parent].reward + s.discount * (
-                -best if tree.node[parent].flags & NODE_TURN else best)
-            if tree.node[s.path[i - 1]].flags & NODE_CHANCE == 0:
+                -best if tree.flags[parent] & NODE_TURN else best)
+            if tree.flags[s.path[i - 1]] & NODE_CHANCE == 0:
                 widen_range(s, best)
         tree.value[parent] = best
 
@@ -252,19 +254,21 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
     for i in range(last, 0, -1):
         index = s.path[i]
         parent = s.path[i - 1]
-        flags = tree.node[index].flags
+        flags = tree.flags[index]
         if flags & NODE_CHANCE == 0 and not (settled and i == last):
             if flags & NODE_SOME_PROVEN and i < last:
                 value = at_least_proven(tree, index, s.path[i + 1], value)
             value = tree.node[index].reward + s.discount * (
                 -value if flags & NODE_TURN else value)
         tree.visits[index] += 1
+        tree.visited += tree.visits[index] == 1
         tree.value[index] += (value - tree.value[index]) * reciprocal(tree.visits[index])
-        if tree.node[parent].flags & NODE_CHANCE == 0:
+        if tree.flags[parent] & NODE_CHANCE == 0:
             if tree.visits[index] == 1:
                 tree.node[parent].tried += 1
+                tree.flags[parent] &= ~NODE_NEXT_READY
             widen_range(s, tree.value[index])
-    if tree.node[0].flags & NODE_SOME_PROVEN:
+    if tree.flags[0] & NODE_SOME_PROVEN:
         value = at_least_proven(tree, 0, s.path[1], value)
     tree.visits[0] += 1
     tree.value[0] += (value - tree.value[0]) * reciprocal(tree.visits[0])
@@ -275,7 +279,7 @@ cdef int run_slice(Simulation *s, int32_t target, int64_t slice_end) noexcept no
     cdef int64_t last = monotonic_ns(), now
     cdef int32_t countdown = s.stride
     cdef int status
-    while s.done < target and s.arena.node[0].flags & NODE_PROVEN == 0:
+    while s.done < target and s.arena.flags[0] & NODE_PROVEN == 0:
         status = simulate(s)
         if status < 0:
             return status

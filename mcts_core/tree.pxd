@@ -1,33 +1,38 @@
-"""The tree: one arena of nodes, children side by side, 48 bytes a node without its state."""
+"""The tree: one arena of nodes, children side by side, 45 bytes a node without its state.
+
+Children that were not tried hold nothing but their prior and action: expanding a node of a thousand
+actions touches eight bytes for each."""
 
 from libc.math cimport INFINITY
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 
 cdef enum:
-    # Node.flags, added together.
+    # Flags of a node, added together.
     NODE_CHANCE = 1         # an action whose outcome is drawn; children are the outcomes
     NODE_SETTLED = 2        # terminal, no action, or the horizon: its value never changes
     NODE_TURN = 4           # the player to move here is not the parent's
-    NODE_OPEN = 8           # with NODE_CHANCE: outcomes are added as they occur, see next_child
+    NODE_OPEN = 8           # with NODE_CHANCE: outcomes are added as they occur, see next_tried
     NODE_TERMINAL = 16      # with NODE_SETTLED: the step that led here ended the world
     NODE_PROVEN = 32        # value is exact (solver)
     NODE_SOME_PROVEN = 64   # a child is proven
+    NODE_NEXT_READY = 128   # the first child not yet tried is blank
 
-ctypedef struct Node:       # 32 bytes: what a descent reads once per level
+ctypedef struct Node:       # 24 bytes: what a descent reads once per level
     double reward           # reward on arrival, as the parent's player sees it
     int32_t first_child     # index of the first child; NONE until expanded
     int32_t child_count
     int32_t tried           # children that were visited: always the first so many
-    int32_t action          # action at the parent; below chance: index, if open: next outcome
     int32_t state           # slot in states; NONE until visited, and for chance nodes
-    int32_t flags
 
 ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is the root
     Node *node
     int32_t *visits
     double *value           # mean return through the node, reward included, parent's player
     float *prior
+    int32_t *action         # action at the parent; below chance: index, if open: next outcome
+    uint8_t *flags
+    int32_t visited         # nodes that were visited, the root included
     int32_t size
     int32_t capacity
     char *states            # state_slots entries of state_stride bytes
@@ -55,31 +60,47 @@ cdef inline void *state_at(const Arena *arena, int32_t slot) noexcept nogil:
     return arena.states + <size_t>slot * arena.state_stride
 
 
-cdef inline void blank(Arena *arena, int32_t index, int32_t action) noexcept nogil:
-    """Make a node new: never visited, not expanded, without a state."""
+cdef inline void blank(Arena *arena, int32_t index) noexcept nogil:
+    """Make a node new: never visited, not expanded, without a state. Prior and action stay."""
     arena.visits[index] = 0
     arena.value[index] = 0.0
-    arena.prior[index] = 1.0
+    arena.flags[index] = 0
     arena.node[index].reward = 0.0
     arena.node[index].first_child = NONE
     arena.node[index].child_count = 0
     arena.node[index].tried = 0
-    arena.node[index].action = action
     arena.node[index].state = NONE
-    arena.node[index].flags = 0
 
 
 cdef inline int32_t add_children(Arena *arena, int32_t parent, int32_t count) noexcept nogil:
-    """Append `count` blank children; return the index of the first, or STATUS_NO_MEMORY."""
-    cdef int32_t first = arena.size, i
-    if count > arena.capacity - arena.size:
-        if arena_grow(arena, count) < 0:
-            return -3
-    for i in range(first, first + count):
-        blank(arena, i, i - first)
+    """Append `count` children, to be given prior and action; return the index of the first, or
+    STATUS_NO_MEMORY. They are not blank: see touch_next and add_outcomes."""
+    cdef int32_t first = arena.size
+    if count > arena.capacity - arena.size and arena_grow(arena, count) < 0:
+        return -3
     arena.size += count
     arena.node[parent].first_child = first
     arena.node[parent].child_count = count
+    return first
+
+
+cdef inline void touch_next(Arena *arena, int32_t parent) noexcept nogil:
+    """Blank the first child that was not tried, unless a simulation that failed has done so."""
+    if arena.flags[parent] & NODE_NEXT_READY == 0:
+        arena.flags[parent] |= NODE_NEXT_READY
+        blank(arena, arena.node[parent].first_child + arena.node[parent].tried)
+
+
+cdef inline int32_t add_outcomes(Arena *arena, int32_t chance, int32_t count) noexcept nogil:
+    """Append the `count` blank outcomes of a chance node; return the first, or a status."""
+    cdef int32_t first = add_children(arena, chance, count), i
+    if first < 0:
+        return first
+    for i in range(count):
+        blank(arena, first + i)
+        arena.prior[first + i] = 1.0
+        arena.action[first + i] = i
+    arena.node[chance].tried = count
     return first
 
 
@@ -89,22 +110,31 @@ cdef inline int32_t add_outcome(Arena *arena, int32_t chance, int32_t last) noex
     cdef int32_t index = arena.size
     if arena.size == arena.capacity and arena_grow(arena, 1) < 0:
         return -3
-    blank(arena, index, NONE)
+    blank(arena, index)
+    arena.prior[index] = 1.0
+    arena.action[index] = NONE
     arena.size += 1
     arena.node[chance].child_count += 1
     if last == NONE:
         arena.node[chance].first_child = index
     else:
-        arena.node[last].action = index
+        arena.action[last] = index
     return index
 
 
-cdef inline int32_t next_child(const Arena *arena, int32_t parent, int32_t child) noexcept nogil:
-    """The child after ``child``, in order; NONE after the last."""
+cdef inline int32_t first_tried(const Arena *arena, int32_t parent) noexcept nogil:
+    """The first child that may have been visited (of chance: the first outcome); NONE if none."""
+    if arena.node[parent].tried == 0 and arena.flags[parent] & NODE_OPEN == 0:
+        return NONE
+    return arena.node[parent].first_child
+
+
+cdef inline int32_t next_tried(const Arena *arena, int32_t parent, int32_t child) noexcept nogil:
+    """The one after ``child``, in order; NONE after the last."""
     cdef const Node *node = &arena.node[parent]
-    if node.flags & NODE_OPEN:
-        return arena.node[child].action
-    return child + 1 if child + 1 < node.first_child + node.child_count else NONE
+    if arena.flags[parent] & NODE_OPEN:
+        return arena.action[child]
+    return child + 1 if child + 1 < node.first_child + node.tried else NONE
 
 
 cdef inline double best_proven(const Arena *arena, int32_t node) noexcept nogil:
@@ -112,7 +142,7 @@ cdef inline double best_proven(const Arena *arena, int32_t node) noexcept nogil:
     cdef int32_t first = arena.node[node].first_child, i
     cdef double best = -INFINITY
     for i in range(first, first + arena.node[node].tried):
-        if arena.node[i].flags & NODE_PROVEN and arena.value[i] > best:
+        if arena.flags[i] & NODE_PROVEN and arena.value[i] > best:
             best = arena.value[i]
     return best
 
@@ -121,10 +151,10 @@ cdef inline int32_t best_child(const Arena *arena, int32_t node) noexcept nogil:
     """The child to play: of those not proven the one with most visits, then value, then prior, then
     the first; the best proven one instead if its value is no lower. Of chance the most visited
     outcome. NONE if there is no child."""
-    cdef int32_t i = arena.node[node].first_child, best = NONE, proven = NONE
-    cdef bint choice = arena.node[node].flags & NODE_CHANCE == 0
+    cdef int32_t i = first_tried(arena, node), best = NONE, proven = NONE
+    cdef bint choice = arena.flags[node] & NODE_CHANCE == 0
     while i != NONE:
-        if choice and arena.node[i].flags & NODE_PROVEN:
+        if choice and arena.flags[i] & NODE_PROVEN:
             if proven == NONE or arena.value[i] > arena.value[proven]:
                 proven = i
         elif best == NONE or arena.visits[i] > arena.visits[best]:
@@ -134,7 +164,7 @@ cdef inline int32_t best_child(const Arena *arena, int32_t node) noexcept nogil:
                 best = i
             elif arena.value[i] == arena.value[best] and arena.prior[i] > arena.prior[best]:
                 best = i
-        i = next_child(arena, node, i)
+        i = next_tried(arena, node, i)
     if proven != NONE and (best == NONE or arena.visits[best] == 0
                            or arena.value[proven] >= arena.value[best]):
         return proven

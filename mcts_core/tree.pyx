@@ -19,7 +19,7 @@ cdef Arena[KEPT] kept
 
 
 cdef size_t bytes_of(const Arena *arena, int32_t nodes, int32_t states) noexcept nogil:
-    cdef size_t node = sizeof(Node) + sizeof(int32_t) + sizeof(double) + sizeof(float)
+    cdef size_t node = sizeof(Node) + 2 * sizeof(int32_t) + sizeof(double) + sizeof(float) + 1
     return nodes * node + states * arena.state_stride
 
 
@@ -35,15 +35,22 @@ cdef int arena_init(Arena *arena, size_t state_size) noexcept nogil:
             break
     arena.state_stride = stride
     if arena.state_slots > 0 and arena.capacity > 0:
-        blank(arena, 0, NONE)
-        arena.size = 1
+        plant(arena)
         return 0
     if arena_grow(arena, 256) < 0 or arena_grow_states(arena) < 0:
         arena_free(arena)
         return STATUS_NO_MEMORY
-    blank(arena, 0, NONE)
-    arena.size = 1
+    plant(arena)
     return 0
+
+
+cdef void plant(Arena *arena) noexcept nogil:
+    """Begin a tree: a blank root."""
+    blank(arena, 0)
+    arena.prior[0] = 1.0
+    arena.action[0] = NONE
+    arena.size = 1
+    arena.visited = 1
 
 
 cdef void arena_free(Arena *arena) noexcept nogil:
@@ -60,6 +67,8 @@ cdef void arena_free(Arena *arena) noexcept nogil:
     free(arena.visits)
     free(arena.value)
     free(arena.prior)
+    free(arena.action)
+    free(arena.flags)
     free(arena.states)
     memset(arena, 0, sizeof(Arena))
 
@@ -93,6 +102,14 @@ cdef int arena_grow(Arena *arena, int32_t count) noexcept nogil:
     if moved == NULL:
         return STATUS_NO_MEMORY
     arena.prior = <float *>moved
+    moved = realloc(arena.action, <size_t>capacity * sizeof(int32_t))
+    if moved == NULL:
+        return STATUS_NO_MEMORY
+    arena.action = <int32_t *>moved
+    moved = realloc(arena.flags, <size_t>capacity)
+    if moved == NULL:
+        return STATUS_NO_MEMORY
+    arena.flags = <uint8_t *>moved
     arena.capacity = capacity
     return 0
 
@@ -117,21 +134,19 @@ cdef object arena_arrays(const Arena *arena):
     cdef int32_t[::1] export_of = np.full(arena.size, -1, dtype=np.int32)
     cdef int32_t[::1] action_of = np.full(arena.size, -1, dtype=np.int32)
     cdef int32_t i, j, ordinal, kept = 0
-    cdef const Node *node
     for i in range(arena.size):
-        if i > 0 and arena.visits[i] == 0:
+        if i > 0 and (parent_of[i] < 0 or arena.visits[i] == 0):
             continue
         export_of[i] = kept
         kept += 1
-        node = &arena.node[i]
-        j = node.first_child
+        j = first_tried(arena, i)
         ordinal = 0
         while j != NONE:
             parent_of[j] = i
-            depth_of[j] = depth_of[i] + (0 if node.flags & NODE_CHANCE else 1)
-            action_of[j] = ordinal if node.flags & NODE_OPEN else arena.node[j].action
+            depth_of[j] = depth_of[i] + (0 if arena.flags[i] & NODE_CHANCE else 1)
+            action_of[j] = ordinal if arena.flags[i] & NODE_OPEN else arena.action[j]
             ordinal += 1
-            j = next_child(arena, i, j)
+            j = next_tried(arena, i, j)
     index = np.flatnonzero(np.asarray(export_of) >= 0).astype(np.int32)
     parent = np.asarray(parent_of)[index]
     parent[1:] = np.asarray(export_of)[parent[1:]]
@@ -158,15 +173,15 @@ cdef object fields_of(const Arena *arena, const int32_t[::1] index, const int32_
     cdef unsigned char[::1] kind = np.full(count, result.DECISION, dtype=np.uint8)
     cdef unsigned char[::1] ended = np.zeros(count, dtype=np.uint8)
     cdef unsigned char[::1] proven = np.zeros(count, dtype=np.uint8)
-    cdef const Node *node
+    cdef int32_t at
     for i in range(count):
-        node = &arena.node[index[i]]
-        reward[i] = node.reward
-        ended[i] = (node.flags & NODE_SETTLED) != 0
-        proven[i] = (node.flags & NODE_PROVEN) != 0
-        if node.flags & NODE_CHANCE:
+        at = index[i]
+        reward[i] = arena.node[at].reward
+        ended[i] = (arena.flags[at] & NODE_SETTLED) != 0
+        proven[i] = (arena.flags[at] & NODE_PROVEN) != 0
+        if arena.flags[at] & NODE_CHANCE:
             kind[i] = result.CHANCE
-        elif i > 0 and arena.node[index[parent[i]]].flags & NODE_CHANCE:
+        elif i > 0 and arena.flags[index[parent[i]]] & NODE_CHANCE:
             kind[i] = result.OUTCOME
     return (np.asarray(reward), np.asarray(kind), np.asarray(ended, dtype=bool),
             np.asarray(proven, dtype=bool))

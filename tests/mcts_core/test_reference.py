@@ -87,6 +87,28 @@ def test_a_larger_model_agrees_after_thousands_of_simulations() -> None:
             assert_same_tree(run, reference_search(model, 0, config))
 
 
+@pytest.mark.parametrize("selection", ["puct", "ucb1"])
+@pytest.mark.parametrize("actions", [15, 16, 17, 18, 19, 64, 130])
+def test_wide_nodes_and_their_ties_agree(selection: str, actions: int) -> None:
+    random = SplitMix64(actions)
+    rewards = [random.below(3) / 2 for _ in range(2 * actions)]
+    model = TabularModel(
+        [0, actions, 2 * actions], range(2 * actions + 1), [1] * (2 * actions), rewards
+    )
+    for solver in (False, True):
+        for exploration in (0.0, 0.3, 2.0):
+            config = SearchConfig(
+                simulations=8 * actions,
+                max_depth=3,
+                exploration=exploration,
+                selection=selection,  # type: ignore[arg-type]
+                solver=solver,
+            )
+            run = Search(model, 0, config)
+            run.run()
+            assert_same_tree(run, reference_search(model, 0, config))
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1])
 def test_both_generators_give_one_stream(seed: int) -> None:
     ours, reference = CompiledSplitMix64(seed), SplitMix64(seed)
