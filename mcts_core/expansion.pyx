@@ -28,29 +28,40 @@ cdef int expand(Simulation *s, int32_t index, bint given) noexcept nogil:
 
 cdef int add_ranked(Simulation *s, int32_t index, int32_t count,
                     const double *weights) noexcept nogil:
-    """Append the children in order of falling prior, equal ones as offered."""
-    cdef double total = 0.0, uniform = 1.0 / count, p = uniform
-    cdef bint in_order = True
-    cdef int32_t i, first
+    """Append the children in order of falling prior, equal ones as offered. NULL or all zero:
+    uniform."""
+    cdef double total = 0.0, uniform = 1.0 / count
+    cdef int32_t i, first = add_children(&s.arena, index, count)
+    if first < 0:
+        return STATUS_NO_MEMORY
     if weights != NULL:
         for i in range(count):
             total = total + weights[i]
+    if total > 0.0:
+        rank(s, count, weights, total)
+        for i in range(count):
+            s.arena.prior[first + i] = s.ranked[i].prior
+            s.arena.action[first + i] = s.ranked[i].action
+    else:
+        for i in range(count):
+            s.arena.prior[first + i] = <float>uniform
+            s.arena.action[first + i] = s.actions[i]
+    return 0
+
+
+cdef void rank(Simulation *s, int32_t count, const double *weights, double total) noexcept nogil:
+    """The legal actions into s.ranked, with their priors, in order."""
+    cdef double uniform = 1.0 / count
+    cdef bint in_order = True
+    cdef int32_t i
     for i in range(count):
-        if total > 0.0:
-            p = (1.0 - s.prior_mix) * (weights[i] / total) + s.prior_mix * uniform
-        s.ranked[i].prior = <float>p
+        s.ranked[i].prior = <float>((1.0 - s.prior_mix) * (weights[i] / total)
+                                    + s.prior_mix * uniform)
         s.ranked[i].action = s.actions[i]
         s.ranked[i].order = i
         in_order = in_order and (i == 0 or s.ranked[i].prior <= s.ranked[i - 1].prior)
     if not in_order:
         qsort(s.ranked, count, sizeof(Ranked), by_falling_prior)
-    first = add_children(&s.arena, index, count)
-    if first < 0:
-        return STATUS_NO_MEMORY
-    for i in range(count):
-        s.arena.prior[first + i] = s.ranked[i].prior
-        s.arena.action[first + i] = s.ranked[i].action
-    return 0
 
 
 cdef int by_falling_prior(const void *a, const void *b) noexcept nogil:

@@ -4,8 +4,10 @@ another folder: python -I tests/wheel_smoke.py EXAMPLES_FOLDER."""
 import importlib.metadata
 import importlib.resources
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 
@@ -28,6 +30,13 @@ def main(examples: Path) -> None:
     model = TabularModel([0, 2, 2], [0, 1, 2], [1, 1], [0.0, 1.0], terminal=[1, 1])
     assert search(model, 0, SearchConfig(simulations=10)).action == 1
     assert PythonSimulator.__module__ == "simulators.python"
+
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["HARNESS_ROUTER_CACHE"] = cache
+        from simulators.native_games import connect_four
+
+        config = SearchConfig(simulations=500, max_depth=42, evaluation="rollout")
+        assert search(connect_four(), None, config).visits.sum() == 500
 
     har = Path(sys.executable).with_name("har")
     for graph in sorted(examples.glob("*.json")):
