@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -10,41 +9,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.graphs import random_graph
+
 HAR = Path(sys.executable).with_name("har")
 # As on a user's machine: the warm-up writes byte code, and every later run finds it.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
-def graph_of(states: int, tools: int) -> bytes:
-    """A random graph as a graph provider would print it."""
-    rng = random.Random(0)
-    names = [f"tool{i}" for i in range(tools)]
-    return json.dumps(
-        {
-            "root_state": "0",
-            "states": [
-                {
-                    "id": str(s),
-                    "goal": "benchmark",
-                    "tools": [{"name": n, "description": n} for n in names],
-                }
-                for s in range(states)
-            ],
-            "transitions": [
-                {
-                    "from_state": str(s),
-                    "tool": n,
-                    "to_state": str(rng.randrange(states)),
-                    "reward": rng.gauss(0, 1),
-                }
-                for s in range(states)
-                for n in names
-            ],
-        }
-    ).encode()
-
-
-GRAPH = graph_of(256, 4)
+GRAPH = json.dumps(random_graph()).encode()
 PYTHON = [sys.executable, "-I", "-c"]
 SEARCH = ["--solver", "mcts", "--simulations", "4096", "--max-depth", "8"]
 COMMANDS = {

@@ -8,7 +8,7 @@ import time
 import click
 import numpy as np
 
-from benchmarks.test_graph_search import random_graph
+from benchmarks.graphs import random_model
 from mcts_core import Search, SearchConfig
 from simulators import TabularModel
 
@@ -27,7 +27,7 @@ def long_chain(length: int) -> TabularModel:
 
 
 WORLDS = {
-    "graph 256x4, depth 8": (random_graph(), 8),
+    "graph 256x4, depth 8": (random_model(), 8),
     "chain of 10,000 forced moves": (long_chain(10_000), 10_000),
 }
 
