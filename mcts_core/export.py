@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mcts_core.config import MAX_COUNT, check_int
 from mcts_core.errors import ConfigError
-from mcts_core.result import CHANCE, DECISION, OUTCOME, SearchTree
+from mcts_core.result import CHANCE, COLUMNS, DECISION, OUTCOME, SearchTree, check_tree
 
 __all__ = ["from_npz", "to_dot", "to_json", "to_networkx", "to_npz"]
 
@@ -23,19 +23,11 @@ File = str | PathLike[str] | IO[bytes]
 JSON_VERSION: Final = 1
 NPZ_VERSION: Final = 1
 KIND_NAMES: Final = {DECISION: "decision", CHANCE: "chance", OUTCOME: "outcome"}
-DTYPES: Final[dict[str, type[np.generic]]] = {
-    "parent": np.int32,
-    "action": np.int32,
-    "depth": np.int32,
-    "visits": np.int32,
-    "value": np.float64,
-    "prior": np.float64,
-    "reward": np.float64,
+DTYPES: Final[dict[str, type[np.generic]]] = dict.fromkeys(COLUMNS, np.int32) | {
+    **dict.fromkeys(("value", "prior", "reward"), np.float64),
     "kind": np.uint8,
-    "ended": np.bool_,
-    "proven": np.bool_,
+    **dict.fromkeys(("ended", "proven"), np.bool_),
 }
-COLUMNS: Final = tuple(DTYPES)
 SHAPES: Final = {DECISION: "box", CHANCE: "diamond", OUTCOME: "ellipse"}
 LONGEST_LABEL: Final = 80
 
@@ -55,7 +47,7 @@ def to_json(tree: SearchTree, labels: Sequence[object] | None = None) -> dict[st
         ConfigError: the tree has no root, its arrays differ in length, a parent does not come
             before its child, or ``labels`` has another length than the tree.
     """
-    _check(tree, labels)
+    check_tree(tree, labels=labels)
     data: dict[str, Any] = {
         "format": "mcts-tree",
         "version": JSON_VERSION,
@@ -86,7 +78,7 @@ def to_dot(
     Raises:
         ConfigError: as ``to_json``, and where ``max_nodes`` is out of range.
     """
-    _check(tree, labels)
+    check_tree(tree, labels=labels)
     check_int("max_nodes", max_nodes, 1, MAX_COUNT)
     drawn = list(_most_visited(tree, max_nodes))
     lines = ["digraph tree {", '  node [fontname="sans-serif"];']
@@ -111,7 +103,7 @@ def to_networkx(tree: SearchTree, labels: Sequence[object] | None = None) -> Any
         ImportError: networkx is not installed; names the extra.
         ConfigError: as ``to_json``.
     """
-    _check(tree, labels)
+    check_tree(tree, labels=labels)
     graph = _networkx().DiGraph()
     columns = {name: getattr(tree, name).tolist() for name in COLUMNS if name != "parent"}
     columns["kind"] = [KIND_NAMES[kind] for kind in columns["kind"]]
@@ -134,7 +126,7 @@ def to_npz(tree: SearchTree, file: File) -> None:
         ConfigError: as ``to_json``.
         OSError: the file cannot be opened or written.
     """
-    _check(tree, None)
+    check_tree(tree)
     arrays: dict[str, Any] = {
         name: np.asarray(getattr(tree, name), DTYPES[name]) for name in COLUMNS
     }
@@ -164,7 +156,7 @@ def from_npz(file: File) -> SearchTree:
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise ConfigError("file", reason, "a tree saved by to_npz") from error
     tree = SearchTree(**arrays)
-    _check(tree, None)
+    check_tree(tree)
     return tree
 
 
@@ -190,26 +182,6 @@ def _opened(file: File, mode: str) -> AbstractContextManager[IO[bytes]]:
     if isinstance(file, (str, PathLike)):
         return Path(file).open(mode)
     return nullcontext(file)
-
-
-def _check(tree: SearchTree, labels: Sequence[object] | None) -> None:
-    """Raise ``ConfigError`` for a tree that is none, or labels that are not its own."""
-    nodes = len(tree)
-    if nodes == 0:
-        raise ConfigError("tree", nodes, "at least one node, the root")
-    lengths = {f"tree.{name}": len(getattr(tree, name)) for name in COLUMNS}
-    lengths["labels"] = nodes if labels is None else len(labels)
-    for field, length in lengths.items():
-        if length != nodes:
-            raise ConfigError(field, length, f"{nodes} entries, one for each node of the tree")
-    above = tree.parent[1:]
-    wrong = np.flatnonzero((above < 0) | (above >= np.arange(1, nodes))) + 1
-    if tree.parent[0] != -1 or len(wrong):
-        node = 0 if tree.parent[0] != -1 else int(wrong[0])
-        got, wanted = int(tree.parent[node]), "-1 for node 0, else an earlier node"
-        raise ConfigError(f"tree.parent[{node}]", got, wanted)
-    if not np.isin(tree.kind, list(KIND_NAMES)).all():
-        raise ConfigError("tree.kind", int(tree.kind.max()), "0, 1 or 2")
 
 
 def _column(array: npt.NDArray[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import numpy.typing as npt
 
 from mcts_core.config import SearchConfig, check_int
 from mcts_core.errors import SimulatorError
@@ -45,8 +46,9 @@ def search_parallel(
         prior: as for ``search``.
 
     Returns:
-        Visits added up, values averaged by visits, ``nodes`` of all trees together. The principal
-        variation goes on, after the chosen action, as in the tree that tried it most.
+        Visits added up, values averaged by visits (a value that one thread proved stands as it
+        is), ``nodes`` of all trees together. The principal variation goes on, after the chosen
+        action, as in the tree that tried it most.
 
     Raises:
         As ``search``; SimulatorError if the simulator needs the GIL.
@@ -80,19 +82,17 @@ def _merged(
     results: Sequence[SearchResult], out_of_time: bool, config: SearchConfig, time_ms: float
 ) -> SearchResult:
     first = results[0]
-    each = np.array([result.visits for result in results])
-    visits = each.sum(0)
+    visits = np.sum([result.visits for result in results], axis=0)
+    proven = np.any([result.proven_actions for result in results], axis=0)
     sums = sum(np.where(r.visits > 0, r.visits * np.nan_to_num(r.values), 0.0) for r in results)
     values = np.where(visits > 0, sums / np.maximum(visits, 1), math.nan)
-    rank = [
-        (int(visits[i]), float(np.nan_to_num(values[i], nan=-math.inf)), first.priors[i], -i)
-        for i in range(len(visits))
-    ]
-    best = max(range(len(rank)), key=rank.__getitem__)
+    for result in results:
+        values = np.where(result.proven_actions, result.values, values)
+    best = _best(visits, values, proven, first)
     action = first.actions[best]
-    tails = [r for r in results if r.action == action] or [first]
-    longest = max(tails, key=lambda r: int(r.visits[best]))
+    longest = max(results, key=lambda r: (r.action == action, int(r.visits[best])))
     variation = longest.principal_variation if longest.action == action else (action,)
+    solved = any(result.proven for result in results)
     return SearchResult(
         action=action,
         actions=first.actions,
@@ -101,12 +101,30 @@ def _merged(
         priors=first.priors,
         value=float(values[best]),
         principal_variation=variation,
-        proven=any(result.proven for result in results),
-        proven_by="search" if any(result.proven for result in results) else None,
-        proven_actions=np.any([result.proven_actions for result in results], axis=0),
+        proven=solved,
+        proven_by="search" if solved else None,
+        proven_actions=proven,
         simulations=sum(result.simulations for result in results),
         nodes=sum(result.nodes for result in results),
-        stop_reason="time" if out_of_time else "simulations",
+        stop_reason="proven" if solved else "time" if out_of_time else "simulations",
         time_ms=time_ms,
         seed=config.seed,
     )
+
+
+def _best(
+    visits: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64],
+    proven: npt.NDArray[np.bool_],
+    first: SearchResult,
+) -> int:
+    """The index of the action to play, by the rule of ``SearchResult.action``."""
+    known = np.where(np.isnan(values), -math.inf, values)
+    order = range(len(visits))
+    others = [i for i in order if not proven[i]]
+    best = max(others, key=lambda i: (visits[i], known[i], first.priors[i]), default=None)
+    top = max((i for i in order if proven[i]), key=lambda i: known[i], default=None)
+    if best is None or (top is not None and known[top] >= known[best]):
+        best = top
+    assert best is not None
+    return best

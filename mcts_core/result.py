@@ -1,13 +1,24 @@
 """What a search returns: the choice with its evidence, and the tree as arrays."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CHANCE", "DECISION", "OUTCOME", "SearchResult", "SearchTree", "StopReason"]
+from mcts_core.errors import ConfigError
+
+__all__ = [
+    "CHANCE",
+    "COLUMNS",
+    "DECISION",
+    "OUTCOME",
+    "SearchResult",
+    "SearchTree",
+    "StopReason",
+    "check_tree",
+]
 
 StopReason = Literal["simulations", "time", "no_action", "proven", "exact"]
 
@@ -49,6 +60,35 @@ class SearchTree:
 
     def __len__(self) -> int:
         return len(self.parent)
+
+
+COLUMNS: Final = tuple(field.name for field in fields(SearchTree))
+"""The names of the arrays of a ``SearchTree``."""
+
+
+def check_tree(tree: SearchTree, **texts: Sequence[object] | None) -> None:
+    """Refuse a tree that is none, and texts (such as labels) that are not one for each node.
+
+    Raises:
+        ConfigError: the tree has no root, its arrays or ``texts`` differ in length, a parent does
+            not come before its child, or a kind is unknown; names which.
+    """
+    nodes = len(tree)
+    if nodes == 0:
+        raise ConfigError("tree", nodes, "at least one node, the root")
+    lengths = {f"tree.{name}": len(getattr(tree, name)) for name in COLUMNS}
+    lengths |= {name: len(text) for name, text in texts.items() if text is not None}
+    for field, length in lengths.items():
+        if length != nodes:
+            raise ConfigError(field, length, f"{nodes} entries, one for each node of the tree")
+    above = tree.parent[1:]
+    wrong = np.flatnonzero((above < 0) | (above >= np.arange(1, nodes))) + 1
+    if tree.parent[0] != -1 or len(wrong):
+        node = 0 if tree.parent[0] != -1 else int(wrong[0])
+        got, wanted = int(tree.parent[node]), "-1 for node 0, else an earlier node"
+        raise ConfigError(f"tree.parent[{node}]", got, wanted)
+    if not np.isin(tree.kind, (DECISION, CHANCE, OUTCOME)).all():
+        raise ConfigError("tree.kind", int(tree.kind.max()), "0, 1 or 2")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

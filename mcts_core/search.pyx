@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from mcts_core.errors import ConfigError, NonFiniteError, SearchInUseError, SimulatorError
-from mcts_core import result
+from mcts_core import config as settings, result
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -106,6 +106,7 @@ cdef class Search:
             awaits an answer (``simulators.python.PythonSimulator.resolve``), then call again.
 
         Raises:
+            ConfigError: an argument is out of its range.
             NonFiniteError: a reward, value or prior is not finite or larger than 1e150.
             SearchInUseError: another call on this search is still running.
             MemoryError: the tree does not fit.
@@ -113,6 +114,10 @@ cdef class Search:
             simulation that failed, and can be run or read out.
         """
         self.check_made()
+        if simulations is not None:
+            settings.check_int("simulations", simulations, 1, settings.MAX_COUNT - self.s.done)
+        if time_limit_ms is not None:
+            settings.check_real("time_limit_ms", time_limit_ms, 0.0, INFINITY, open_low=True)
         if self.busy:
             raise SearchInUseError("this search is running already; make one search a thread")
         self.busy = True
@@ -164,7 +169,7 @@ cdef class Search:
         if self.prior is None:
             status = expand(&self.s, 0, False)
         else:
-            weights = np.ascontiguousarray(self.prior, dtype=np.float64).ravel()
+            weights = self.prior_weights()
             count = self.count_legal()
             if count < 0:
                 status = count
@@ -185,6 +190,15 @@ cdef class Search:
         if count > self.s.wide and widen(&self.s, count) < 0:
             return STATUS_NO_MEMORY
         return count
+
+    cdef object prior_weights(self):
+        try:
+            weights = np.asarray(self.prior, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ConfigError("prior", self.prior, "a sequence of numbers") from None
+        if weights.ndim != 1:
+            raise ConfigError("prior", f"shape {weights.shape}", "one dimension")
+        return weights
 
     cdef object check_prior(self, object weights, int count):
         if len(weights) != count:
@@ -328,7 +342,7 @@ def search(simulator, root_state, config, *, prior=None):
     """Search from ``root_state`` and return the ``SearchResult``: ``Search`` made, run, read out.
 
     Raises as ``Search`` and ``Search.run`` do; SimulatorError if an async simulator really waits
-    (search it with ``simulators.python.search_async``).
+    (search it with ``simulators.search_async``).
     """
     run = Search(simulator, root_state, config, prior)
     if run.run() == "pending":

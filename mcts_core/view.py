@@ -17,24 +17,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from mcts_core.errors import ConfigError
-from mcts_core.result import CHANCE, SearchTree
+from mcts_core.result import CHANCE, COLUMNS, SearchTree, check_tree
 
 __all__ = ["render_html"]
 
 SIGNIFICANT_DIGITS: Final = 6
-COLUMNS: Final = (
-    "parent",
-    "action",
-    "depth",
-    "visits",
-    "value",
-    "prior",
-    "reward",
-    "kind",
-    "ended",
-    "proven",
-)
 
 
 def render_html(
@@ -63,7 +50,7 @@ def render_html(
         ConfigError: the tree has no root, its arrays differ in length, a parent does not come
             before its child, or ``labels`` or ``details`` have another length than the tree.
     """
-    _check(tree, labels, details)
+    check_tree(tree, labels=labels, details=details)
     data = {
         "title": title,
         "subtitle": subtitle,
@@ -77,22 +64,6 @@ def render_html(
     for tag in ("script", "style"):
         template = template.replace(f"__{tag.upper()}_HASH__", _hash_of(tag, template))
     return template.replace("__DATA__", _json_for_html(data))
-
-
-def _check(tree: SearchTree, labels: Sequence[str], details: Sequence[str] | None) -> None:
-    """Raise ``ConfigError`` for what ``render_html`` refuses."""
-    nodes = len(tree)
-    if nodes == 0:
-        raise ConfigError("tree", nodes, "at least one node, the root")
-    lengths = {f"tree.{name}": len(getattr(tree, name)) for name in COLUMNS}
-    lengths["labels"] = len(labels)
-    lengths["details"] = nodes if details is None else len(details)
-    for field, length in lengths.items():
-        if length != nodes:
-            raise ConfigError(field, length, f"{nodes} entries, one for each node of the tree")
-    above = tree.parent[1:]
-    if tree.parent[0] != -1 or np.any(above < 0) or np.any(above >= np.arange(1, nodes)):
-        raise ConfigError("tree.parent", tree.parent, "-1 for node 0, else an earlier node")
 
 
 def _principal_variation(tree: SearchTree) -> list[int]:

@@ -1,6 +1,5 @@
 """Backward induction gives the values that a plain recursion over the definition gives."""
 
-import itertools
 import math
 
 import numpy as np
@@ -136,4 +135,3 @@ def test_the_policy_tree_is_consistent_with_its_own_values(
             assert math.isclose(mean, tree.value[node], abs_tol=1e-9)
         else:
             assert tree.visits[below].sum() == 1
-    assert all(len(list(g)) > 0 for _, g in itertools.groupby(tree.parent[1:].tolist()))

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcts_core import ConfigError, Search, SearchConfig
-from mcts_core.export import COLUMNS, from_npz, to_dot, to_json, to_networkx, to_npz
-from mcts_core.result import CHANCE, DECISION, OUTCOME, SearchTree
+from mcts_core.export import from_npz, to_dot, to_json, to_networkx, to_npz
+from mcts_core.result import CHANCE, COLUMNS, DECISION, OUTCOME, SearchTree
 from simulators import TabularModel
 from tests.models import configs, models
 

@@ -53,6 +53,35 @@ def test_a_time_limit_ends_all_threads() -> None:
     assert search_parallel(MODEL, 0, config, threads=2).stop_reason == "time"
 
 
+def test_what_one_thread_proves_decides() -> None:
+    # Each end is proven at its first visit; the others are visited no more than once either.
+    rewards = [0.2, 0.9, 0.4, 0.1]
+    ends = TabularModel([0, 4, 4], range(5), [1] * 4, rewards, terminal=[1] * 4)
+    config = SearchConfig(simulations=40, solver=True)
+    result = search_parallel(ends, 0, config, threads=3)
+    assert result.proven
+    assert result.stop_reason == "proven"
+    assert result.action == 1
+    assert result.values.tolist() == rewards
+    # The proven action is worth more than those that got all the visits.
+    loop = TabularModel(
+        [0, 3, 6],
+        range(7),
+        [0, 2 - 1, 0, 0, 0, 1],
+        [0.0, 5.0, 0.1, 0.0, 0.1, 0.2],
+        terminal=[0, 1, 0, 0, 0, 0],
+    )
+    deep = SearchConfig(
+        simulations=500, max_depth=25, discount=0.5, solver=True, evaluation="rollout", seed=4
+    )
+    alone = search(loop, 0, deep)
+    assert int(alone.visits.argmax()) != 1
+    both = search_parallel(loop, 0, deep, threads=2)
+    assert alone.action == both.action == 1
+    assert both.value == 5.0
+    assert both.proven_actions.tolist() == [False, True, False]
+
+
 def test_simulators_that_need_the_gil_are_refused() -> None:
     chain = Chain(4)
     with pytest.raises(SimulatorError, match="needs the GIL"):

@@ -292,6 +292,31 @@ def test_a_bad_prior_is_refused_by_name(prior: list[float], field: str) -> None:
         search(arms([0.0, 1.0]), 0, SearchConfig(), prior=prior)
 
 
+@pytest.mark.parametrize("prior", ["ab", [[0.5, 0.5]], ["x", 1.0], 3])
+def test_a_prior_that_is_no_row_of_numbers_is_refused(prior: object) -> None:
+    with pytest.raises(ConfigError, match=r"^prior: got"):
+        search(arms([0.0, 1.0]), 0, SearchConfig(), prior=prior)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("simulations", 0),
+        ("simulations", -3),
+        ("simulations", 2**31),
+        ("simulations", 1.5),
+        ("time_limit_ms", 0.0),
+        ("time_limit_ms", -1.0),
+        ("time_limit_ms", math.nan),
+    ],
+)
+def test_a_run_refuses_a_budget_out_of_range(argument: str, value: object) -> None:
+    run = Search(arms([0.0, 1.0]), 0, SearchConfig(simulations=4))
+    with pytest.raises(ConfigError, match=f"^{argument}: got"):
+        run.run(**{argument: value})  # type: ignore[arg-type]
+    assert run.run() == "simulations"
+
+
 @pytest.mark.parametrize("root", [-1, 2, 0.5, "a", True, None])
 def test_a_bad_root_is_refused(root: object) -> None:
     with pytest.raises(ModelError, match="root_state: got"):
