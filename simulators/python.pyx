@@ -40,7 +40,8 @@ cdef class _Move:
     cdef double cumulative      # probability of this outcome or one before it
     cdef double reward
     cdef int32_t flags
-    cdef _Box box
+    cdef bint shared            # `box` is a pattern: each arrival gets a box of its own, so that
+    cdef _Box box               # random moves do not chain their boxes to the tree
 
 
 class _Waiting(Exception):
@@ -182,12 +183,16 @@ cdef class PythonSimulator(SimulatorHandle):
         return moves
 
     cdef list outcome_list(self, _Box box, int32_t action):
+        cdef _Move move
         if action not in self.moves_of(box):
             answer = self.outcomes_of(box.state, box.actions[action])
             if not isinstance(answer, (tuple, list)) and hasattr(answer, "__await__"):
                 self.settle(answer, "outcomes", box, action)
             else:
-                box.moves[action] = self.spread(box, action, answer)
+                moves = self.spread(box, action, answer)
+                for move in moves:
+                    move.shared = True
+                box.moves[action] = moves
         return box.moves[action]
 
     cdef _Move next_move(self, _Box box, int32_t action, uint64_t *rng):
@@ -294,14 +299,19 @@ cdef int32_t step(void *context, const void *state, int32_t action, uint64_t *rn
                   void *next_state, double *reward, int32_t *outcome) noexcept:
     cdef PythonSimulator self = <PythonSimulator>context
     cdef _Move move
-    cdef _Box box = unbox(state)
+    cdef _Box box = unbox(state), arrival
     try:
         move = self.next_move(box, action, rng)
         outcome[0] = 0 if self.outcomes_of is None else box.moves[action].index(move)
     except BaseException as error:
         return self.failed(error, "step", box, action)
-    Py_INCREF(move.box)
-    (<PyObject **>next_state)[0] = <PyObject *>move.box
+    arrival = move.box
+    if move.shared:
+        arrival = _Box.__new__(_Box)
+        arrival.state = move.box.state
+        arrival.player = move.box.player
+    Py_INCREF(arrival)
+    (<PyObject **>next_state)[0] = <PyObject *>arrival
     reward[0] = move.reward
     return move.flags
 

@@ -332,6 +332,39 @@ def test_states_are_let_go_when_the_search_is() -> None:
     assert not any(ref() for ref in alive)
 
 
+def test_random_moves_of_a_stochastic_world_keep_no_more_than_the_tree_does() -> None:
+    class State:
+        pass
+
+    alive: list[weakref.ref[State]] = []
+
+    def made() -> State:
+        state = State()
+        alive.append(weakref.ref(state))
+        return state
+
+    class World:
+        def actions(self, state: State) -> list[int]:
+            return [0, 1]
+
+        def outcomes(self, state: State, action: int) -> list[Outcome[State]]:
+            return [Outcome(0.5, SimulatedStep(made())) for _ in range(2)]
+
+        def evaluate(self, state: State) -> float:
+            return 0.5
+
+    config = SearchConfig(simulations=200, max_depth=60, evaluation="rollout")
+    run = Search(PythonSimulator(World()), made(), config)
+    run.run()
+    gc.collect()
+    assert len(alive) > 200 * 50  # rollouts are long
+    outcomes_of_a_node = 2 * 2
+    assert sum(ref() is not None for ref in alive) <= run.nodes * (1 + outcomes_of_a_node)
+    del run
+    gc.collect()
+    assert not any(ref() for ref in alive)
+
+
 def test_ctrl_c_interrupts_a_search_and_leaves_it_readable() -> None:
     run = Search(
         TabularModel([0, 4], range(5), [0] * 4, [0.0, 1.0, 0.5, 0.2]),
