@@ -11,14 +11,20 @@ from setuptools import Extension, setup
 DEBUG = os.environ.get("HARNESS_ROUTER_DEBUG") == "1"
 
 MODULES = (
+    "mcts_core.batch",
     "mcts_core.context",
     "mcts_core.exact",
     "mcts_core.expansion",
+    "mcts_core.gumbel",
     "mcts_core.native",
+    "mcts_core.readout",
     "mcts_core.rng",
+    "mcts_core.root",
     "mcts_core.search",
+    "mcts_core.settings",
     "mcts_core.simulation",
     "mcts_core.tree",
+    "mcts_core.variants",
     "simulators.python",
     "simulators.tabular",
 )

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mcts_core.config import SearchConfig, check_int
 from mcts_core.errors import SimulatorError
 from mcts_core.native import SimulatorHandle
-from mcts_core.result import SearchResult
+from mcts_core.result import SearchResult, tempered
 from mcts_core.rng import SplitMix64
 from mcts_core.search import Search
 
@@ -99,6 +99,7 @@ def _merged(
         visits=visits,
         values=values,
         priors=first.priors,
+        policy=_policy(visits, best, config.temperature, bool(proven[best])),
         value=float(values[best]),
         principal_variation=variation,
         proven=solved,
@@ -110,6 +111,15 @@ def _merged(
         time_ms=time_ms,
         seed=config.seed,
     )
+
+
+def _policy(
+    visits: npt.NDArray[np.int64], best: int, temperature: float, proven: bool
+) -> npt.NDArray[np.float64]:
+    """[k] as ``SearchResult.policy``."""
+    if temperature > 0.0 and not proven:
+        return tempered(visits, temperature)
+    return np.eye(1, len(visits), best)[0]
 
 
 def _best(

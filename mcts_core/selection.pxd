@@ -23,15 +23,27 @@ cdef extern from *:
 cdef enum:
     RULE_PUCT = 0
     RULE_UCB1 = 1
+    RULE_UCB1_TUNED = 2
+    RULE_GUMBEL = 3
+    RULE_ROW = 4            # a row kernel given by address
     FPU_FIRST = 0           # untried actions first
     FPU_PARENT = 1          # the visit-weighted mean of the tried ones
     FPU_NUMBER = 2          # a given normalised value
+
+# A row kernel: the offset of the best of `count` children, the first of equals, and its score.
+# [count] each; square is NULL where no variance is kept. q = (value - low) * scale.
+ctypedef int32_t (*row_t)(const int32_t *visits, const double *value, const double *square,
+                          const float *prior, int32_t count, int32_t parent_visits, double low,
+                          double scale, double exploration, double *best_score) noexcept nogil
 
 ctypedef struct Rule:
     int kind
     int fpu_kind
     double fpu
     double exploration
+    double base             # the exploration grows with visits over it; 0: it does not
+    bint by_node            # Q is mapped to [0, 1] by the values of the node, not of the tree
+    row_t row               # of RULE_ROW
     bint fixed_range        # low and high were given, not seen
     double low              # lowest and highest action value so far
     double high
@@ -157,13 +169,18 @@ cdef inline double mean_tried(const int32_t *visits, const double *value,
     return (total / visited - low) * scale if visited else 0.0
 
 
+cdef inline int32_t visits_of(const Arena *arena, int32_t index) noexcept nogil:
+    """N of a node: its first evaluation and what went through it. The root counts its own too."""
+    return arena.visits[index] + (index == 0)
+
+
 cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
                                  int32_t index) noexcept nogil:
     """Offset of the child to descend to. Tried children form a prefix in order of falling prior,
     so of the untried ones only the first can be the best."""
     cdef const Node *node = &arena.node[index]
     cdef int32_t tried = node.tried, first = node.first_child, best
-    cdef int32_t n = arena.visits[index] if arena.visits[index] > 1 else 1
+    cdef int32_t n = visits_of(arena, index)
     cdef double low, scale, factor, best_score, score
     if tried < node.child_count and rule.fpu_kind == FPU_FIRST:
         return tried
