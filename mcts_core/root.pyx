@@ -73,7 +73,8 @@ cdef int add_noise(Simulation *s, int32_t count, double fraction, double alpha) 
     for i in range(count):
         noise[i] = (1.0 - fraction) * s.arena.prior[first + i] + fraction * (
             noise[i] / total if total > 0.0 else 1.0 / count)
-    order = sorted(range(count), key=lambda i: -noise[i])
+    tried = list(range(s.arena.node[0].tried))
+    order = tried + sorted(range(len(tried), count), key=lambda i: -noise[i])
     reorder(s, order)
     for i in range(count):
         s.arena.prior[first + i] = <float>noise[<int32_t>order[i]]
@@ -133,7 +134,7 @@ cdef double logit(float prior) noexcept nogil:
 
 
 cdef void reorder(Simulation *s, list order):
-    """Put the root's children, none of them tried, into another order."""
+    """Put the offers of the root into another order (tried children stay where they are)."""
     cdef int32_t first = s.arena.node[0].first_child, i
     cdef list priors = [s.arena.prior[first + i] for i in range(len(order))]
     cdef list actions = [s.arena.action[first + i] for i in range(len(order))]

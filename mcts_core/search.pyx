@@ -3,6 +3,8 @@
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp
 
 from mcts_core.errors import (ConfigError, NonFiniteError, SearchInUseError, SimulatorError)
 from mcts_core import config as bounds
@@ -10,14 +12,17 @@ from mcts_core import config as bounds
 from cpython.exc cimport PyErr_CheckSignals
 
 from mcts_core.batch cimport Batch
-from mcts_core.context cimport Simulation, monotonic_ns, simulation_free, simulation_init
+from mcts_core.context cimport (Simulation, monotonic_ns, simulation_free, simulation_init,
+                                step)
 from mcts_core.native cimport (STATUS_ERROR, STATUS_FULL, STATUS_NO_MEMORY, STATUS_NOT_FINITE,
-                               STATUS_PENDING, SimulatorHandle)
+                               STATUS_PENDING, STEP_TERMINAL, SimulatorHandle)
 from mcts_core.readout cimport actions_of, result_of, states_of
+from mcts_core.reuse cimport reroot, restart
 from mcts_core.root cimport open_root, prepare_root, prior_array
 from mcts_core.settings cimport columns_of, limit_of, take_settings
 from mcts_core.simulation cimport evaluate, run_slice
-from mcts_core.tree cimport NODE_PROVEN, arena_arrays, bytes_of, state_at
+from mcts_core.tree cimport (NODE_CHANCE, NODE_PROVEN, NONE, Arena, arena_arrays, blank, bytes_of,
+                             first_tried, next_tried, state_at)
 
 cdef int64_t SLICE_NS = 20_000_000  # signals (Ctrl-C) are looked at between slices of this length
 
@@ -32,6 +37,7 @@ cdef class Search:
         config: see ``SearchConfig``.
         prior: [k] weights >= 0 for the root's k actions in the order offered, or None for the
             simulator's own prior, else uniform.
+        share: make the tree one that threads can share, see ``search_parallel``.
         evaluate_batch: None, or a function that estimates many leaves at once instead of
             ``config.evaluation``, see ``mcts_core.simulator.EvaluateBatch``. Up to
             ``config.batch_size`` leaves are collected for a call, kept apart by virtual loss.
@@ -46,7 +52,7 @@ cdef class Search:
         self.stop_reason = "simulations"
 
     def __init__(self, SimulatorHandle simulator not None, object root_state, object config,
-                 object prior=None, object evaluate_batch=None):
+                 object prior=None, object evaluate_batch=None, *, bint share=False):
         if self.simulator is not None:
             raise RuntimeError("a search is made once")
         if simulator.table.legal == NULL or simulator.table.step == NULL:
@@ -57,7 +63,7 @@ cdef class Search:
         self.rule = rule_of(config.selection)
         self.prior = prior_array(prior)
         if simulation_init(&self.s, &simulator.table,
-                           columns_of(config, self.rule, evaluate_batch is not None),
+                           columns_of(config, self.rule, share or evaluate_batch is not None),
                            limit_of(config)) < 0:
             raise MemoryError("no memory for a search tree")
         self.config = config
@@ -135,10 +141,8 @@ cdef class Search:
             status = self.run_some(target, slice_end)
             if status == STATUS_PENDING:
                 return "pending"
-            if status == STATUS_FULL:
-                return "memory"
             if status < 0:
-                self.fail(status)
+                return self.reason_of(status)
             if self.s.decided:
                 return "decided"
             PyErr_CheckSignals()
@@ -146,6 +150,12 @@ cdef class Search:
             if deadline and now >= deadline and self.s.done < target:
                 return "time"
         return "proven" if self.root_proven() else "simulations"
+
+    cdef str reason_of(self, int status):
+        """Why a search ended that a status below 0 ended; raises if it is an error."""
+        if status != STATUS_FULL:
+            self.fail(status)
+        return "memory"
 
     cdef int run_some(self, int32_t target, int64_t slice_end) except? -1:
         """Simulate until ``target`` or a moment; of batches one. 0, or a status."""
@@ -200,6 +210,100 @@ cdef class Search:
             action = self.simulator.action_object(self.s.bad_state, self.s.bad_action)
             what = f"reward or prior of action {action!r} in state {state!r}"
         return f"{what}: got {self.s.bad_number!r}, wanted a number of magnitude at most 1e150"
+
+    def advance(self, action, state=None):
+        """Take a real step: the place that it led to becomes the root, with what was found below.
+
+        Budgets count anew; what was kept counts as visits. The horizon moves along. A Gumbel root
+        plans its visits anew, so nothing but the state is kept there.
+
+        Args:
+            action: one of the root's, in the simulator's own terms.
+            state: the state that came about; must be given where that is up to chance. Where it is
+                not among the outcomes seen so far, nothing is kept.
+
+        Raises:
+            ConfigError: ``action`` is not one of the root's; ``state`` is missing.
+            SearchInUseError: another call on this search is still running.
+            Whatever the simulator raises; the search is then as it was.
+        """
+        self.check_made()
+        self.enter()
+        try:
+            self.step_to(action, state)
+        finally:
+            self.busy = False
+
+    cdef int step_to(self, object action, object state) except -1:
+        cdef Simulation *s = &self.s
+        cdef int32_t child = self.child_of(action), node
+        cdef int status
+        if state is None and s.arena.flags[child] & NODE_CHANCE:
+            raise ConfigError("state", None, "the state that came about: it is up to chance")
+        node = child if state is None else self.arrival_at(child, state)
+        if node != NONE and s.arena.visits[node] > 0 and not s.halving.on:
+            status = reroot(s, node)
+        else:
+            status = self.restart_at(child, action, state)
+        if status < 0:
+            self.fail(status)
+        self.opened = False
+        self.prior = None
+        self.stop_reason = "simulations"
+        free(s.halving.scores)
+        s.halving.scores = NULL
+        s.halving.rank = s.halving.visits = 0
+        return 0
+
+    cdef int32_t child_of(self, object action) except -1:
+        """The root's child for an action, blank if it was not tried."""
+        cdef Arena *tree = &self.s.arena
+        cdef int32_t first = tree.node[0].first_child, i
+        self.open_root()
+        names = [self.simulator.action_object(state_at(tree, 0), tree.action[first + i])
+                 for i in range(tree.node[0].child_count)]
+        if action not in names:
+            raise ConfigError("action", action, f"one of the root's actions {names[:20]}")
+        i = names.index(action)
+        if i >= tree.node[0].tried:
+            blank(tree, first + i)
+        return first + i
+
+    cdef int32_t arrival_at(self, int32_t child, object state) except? -2:
+        """The node below an action whose state this is; NONE: it was not seen."""
+        cdef Arena *tree = &self.s.arena
+        cdef int32_t node = child
+        if tree.flags[child] & NODE_CHANCE:
+            node = first_tried(tree, child)
+        while node != NONE:
+            if tree.node[node].state != NONE and self.same_state(tree.node[node].state, state):
+                return node
+            node = next_tried(tree, child, node) if tree.flags[child] & NODE_CHANCE else NONE
+        return NONE
+
+    cdef bint same_state(self, int32_t slot, object state) except -1:
+        """Are they equal in the simulator's own terms, or byte for byte?"""
+        cdef void *bytes_of_it = state_at(&self.s.arena, slot)
+        if self.simulator.state_object(bytes_of_it) == state:
+            return True
+        if self.simulator.table.needs_gil:
+            return False
+        self.simulator.pack_root(state, self.s.scratch)
+        return memcmp(bytes_of_it, self.s.scratch, self.simulator.table.state_size) == 0
+
+    cdef int restart_at(self, int32_t child, object action, object state) except? -1:
+        """A fresh tree at ``state``, else at what the simulator says that the action leads to."""
+        cdef Simulation *s = &self.s
+        cdef double reward = 0.0
+        cdef int32_t outcome = 0, flags = 0
+        if state is not None:
+            self.simulator.pack_root(state, s.scratch)
+        elif s.table.outcomes != NULL:
+            raise ConfigError("state", None, "the state that came about: it may be up to chance")
+        else:
+            flags = step(s, state_at(&s.arena, 0), s.arena.action[child], s.scratch, &reward,
+                         &outcome)
+        return flags if flags < 0 else restart(s, flags & STEP_TERMINAL)
 
     # --- reading out -----------------------------------------------------------------------------
 
