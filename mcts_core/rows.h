@@ -64,30 +64,51 @@ MCTS_CORE_INLINE void mcts_core_fill_tables(void)
 
 /* The score of a tried child: its normalised value and its exploration term. PUCT:
    Q + factor P / (1 + n), factor = c sqrt(N). UCB1: Q + factor / sqrt(n), factor = c sqrt(ln N). */
+MCTS_CORE_INLINE double mcts_core_weighed(int kind, int small, int32_t visits, double value,
+                                          float prior, double low, double scale, double factor)
+{
+    if (kind == MCTS_CORE_PUCT)
+        return (value - low) * scale +
+               (factor * prior) * (small ? mcts_core_reciprocals[1 + visits]
+                                         : mcts_core_reciprocal(1 + visits));
+    return (value - low) * scale +
+           factor * (small ? mcts_core_rsqrts[visits] : mcts_core_rsqrt(visits));
+}
+
 MCTS_CORE_INLINE double mcts_core_score(int kind, int32_t visits, double value, float prior,
                                         double low, double scale, double factor)
 {
-    if (kind == MCTS_CORE_PUCT)
-        return (value - low) * scale + (factor * prior) * mcts_core_reciprocal(1 + visits);
-    return (value - low) * scale + factor * mcts_core_rsqrt(visits);
+    return mcts_core_weighed(kind, 0, visits, value, prior, low, scale, factor);
 }
 
-/* By branches, not conditional moves: the processor guesses the choice and goes on below it. */
-MCTS_CORE_INLINE int32_t mcts_core_best_narrow(int kind, const int32_t *visits,
+/* One child of a narrow row against the best before it. By a branch, not a conditional move: the
+   processor guesses the choice and goes on below it. */
+#define MCTS_CORE_TRY(i)                                                                           \
+    do {                                                                                           \
+        double score = mcts_core_weighed(kind, small, visits[i], value[i], prior[i], low, scale,   \
+                                         factor);                                                  \
+        if (score > top) {                                                                         \
+            top = score;                                                                           \
+            best = i;                                                                              \
+            MCTS_CORE_KEEP_BRANCH(best);                                                           \
+        }                                                                                          \
+    } while (0)
+
+MCTS_CORE_INLINE int32_t mcts_core_best_narrow(int kind, int small, const int32_t *visits,
                                                const double *value, const float *prior,
                                                int32_t count, double low, double scale,
                                                double factor, double *best_score)
 {
-    int32_t best = 0;
+    int32_t best = 0, i = 0;
     double top = -INFINITY;
-    for (int32_t i = 0; i < count; i++) {
-        double score = mcts_core_score(kind, visits[i], value[i], prior[i], low, scale, factor);
-        if (score > top) {
-            top = score;
-            best = i;
-            MCTS_CORE_KEEP_BRANCH(best);
-        }
+    for (; i + 4 <= count; i += 4) {
+        MCTS_CORE_TRY(i);
+        MCTS_CORE_TRY(i + 1);
+        MCTS_CORE_TRY(i + 2);
+        MCTS_CORE_TRY(i + 3);
     }
+    for (; i < count; i++)
+        MCTS_CORE_TRY(i);
     *best_score = top;
     return best;
 }
@@ -193,11 +214,14 @@ MCTS_CORE_INLINE int32_t mcts_core_best_of_four(int kind, const int32_t *visits,
 /* argmax of the score over a row of children [count], the first of equals. */
 MCTS_CORE_INLINE int32_t mcts_core_best_of_row(int kind, const int32_t *visits,
                                                const double *value, const float *prior,
-                                               int32_t count, double low, double scale,
-                                               double factor, double *best_score)
+                                               int32_t count, int32_t most, double low,
+                                               double scale, double factor, double *best_score)
 {
+    if (count < MCTS_CORE_WIDE && most < MCTS_CORE_TABLE - 1)
+        return mcts_core_best_narrow(kind, 1, visits, value, prior, count, low, scale, factor,
+                                     best_score);
     if (count < MCTS_CORE_WIDE)
-        return mcts_core_best_narrow(kind, visits, value, prior, count, low, scale, factor,
+        return mcts_core_best_narrow(kind, 0, visits, value, prior, count, low, scale, factor,
                                      best_score);
 #if MCTS_CORE_AVX512
     if (mcts_core_has_avx512)

@@ -14,7 +14,7 @@ cdef extern from "mcts_core/rows.h":
                                        double low, double scale, double factor) noexcept nogil
     int32_t best_of_row "mcts_core_best_of_row" (
         int kind, const int32_t *visits, const double *value, const float *prior, int32_t count,
-        double low, double scale, double factor, double *best_score) noexcept nogil
+        int32_t most, double low, double scale, double factor, double *best_score) noexcept nogil
 
 cdef enum:
     RULE_PUCT = 0
@@ -92,10 +92,10 @@ cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
         best = best_unproven(rule, arena, first, tried, low, scale, factor, &best_score)
     elif rule.kind == RULE_PUCT:    # a constant kind each, so that the row is compiled for it
         best = best_of_row(RULE_PUCT, arena.visits + first, arena.value + first,
-                           arena.prior + first, tried, low, scale, factor, &best_score)
+                           arena.prior + first, tried, n, low, scale, factor, &best_score)
     else:
         best = best_of_row(RULE_UCB1, arena.visits + first, arena.value + first,
-                           arena.prior + first, tried, low, scale, factor, &best_score)
+                           arena.prior + first, tried, n, low, scale, factor, &best_score)
     if tried < node.child_count:
         score = rule.fpu
         if rule.fpu_kind == FPU_PARENT:
