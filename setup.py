@@ -37,6 +37,8 @@ extensions = [
     Extension(
         name,
         [name.replace(".", "/") + ".pyx"],
+        depends=["mcts_core/rows.h"],
+        include_dirs=["."],
         extra_compile_args=[*FLAGS, "-ffp-contract=off", "-fno-math-errno"],
     )
     for name in MODULES

@@ -1,24 +1,20 @@
-"""Selection rules as row kernels over a node's children; the formulas stand here and only here
-(and, for the oracle, in reference.py)."""
+"""Selection rules as row kernels over a node's children. The formulas of the scores stand in rows.h
+and only there (and, for the oracle, in reference.py)."""
 
-from libc.math cimport INFINITY, fabs, fmax, log, sqrt
+from libc.math cimport INFINITY, fabs, fmax, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from mcts_core.tree cimport NODE_PROVEN, NODE_SOME_PROVEN, Arena, Node
 
-cdef extern from *:
-    """
-    /* 1 / n and 1 / sqrt(n) for the visit counts that most nodes have: the same doubles as
-       computing them, without the latency of a division and a root for each child. */
-    #define MCTS_CORE_TABLE 2048
-    static double mcts_core_reciprocal[MCTS_CORE_TABLE];
-    static double mcts_core_rsqrt[MCTS_CORE_TABLE];
-    static double mcts_core_sqrt_log[MCTS_CORE_TABLE];
-    """
-    const int32_t TABLE "MCTS_CORE_TABLE"
-    double reciprocals "mcts_core_reciprocal" [2048]
-    double rsqrts "mcts_core_rsqrt" [2048]
-    double sqrt_logs "mcts_core_sqrt_log" [2048]
+cdef extern from "mcts_core/rows.h":
+    void fill_tables "mcts_core_fill_tables" () noexcept nogil
+    double reciprocal "mcts_core_reciprocal" (int32_t n) noexcept nogil
+    double sqrt_log "mcts_core_sqrt_log" (int32_t n) noexcept nogil
+    double score_of "mcts_core_score" (int kind, int32_t visits, double value, float prior,
+                                       double low, double scale, double factor) noexcept nogil
+    int32_t best_of_row "mcts_core_best_of_row" (
+        int kind, const int32_t *visits, const double *value, const float *prior, int32_t count,
+        int32_t most, double low, double scale, double factor, double *best_score) noexcept nogil
 
 cdef enum:
     RULE_PUCT = 0
@@ -49,27 +45,6 @@ ctypedef struct Rule:
     double high
 
 
-cdef inline void fill_tables() noexcept nogil:
-    """To be called once by each module that selects."""
-    cdef int32_t n
-    for n in range(1, TABLE):
-        reciprocals[n] = 1.0 / <double>n
-        rsqrts[n] = 1.0 / sqrt(<double>n)
-        sqrt_logs[n] = sqrt(log(<double>n))
-
-
-cdef inline double reciprocal(int32_t n) noexcept nogil:
-    return reciprocals[n] if n < TABLE else 1.0 / <double>n
-
-
-cdef inline double rsqrt(int32_t n) noexcept nogil:
-    return rsqrts[n] if n < TABLE else 1.0 / sqrt(<double>n)
-
-
-cdef inline double sqrt_log(int32_t n) noexcept nogil:
-    return sqrt_logs[n] if n < TABLE else sqrt(log(<double>n))
-
-
 cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexcept nogil:
     """(Q - low) * scale is in [0, 1] (MuZero, eq. 5); scale is 0 while all Q are alike."""
     cdef double width = rule.high - rule.low
@@ -79,65 +54,6 @@ cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexce
     if width > 1e-300 and width > 1e-12 * magnitude and width < INFINITY:
         low[0] = rule.low
         scale[0] = 1.0 / width
-
-
-cdef inline double score_of(int kind, int32_t visits, double value, float prior, double low,
-                            double scale, double factor) noexcept nogil:
-    """The score of a tried child: its normalised value and its exploration term.
-
-    PUCT: Q + factor P / (1 + n), factor = c sqrt(N). UCB1: Q + factor / sqrt(n), factor =
-    c sqrt(ln N)."""
-    if kind == RULE_PUCT:
-        return (value - low) * scale + (factor * prior) * reciprocal(1 + visits)
-    return (value - low) * scale + factor * rsqrt(visits)
-
-
-cdef inline int32_t best_of_row(int kind, const int32_t *visits, const double *value,
-                                const float *prior, int32_t count, double low, double scale,
-                                double factor, double *best_score) noexcept nogil:
-    """argmax of the score over a row of children, the first of equals. [count] each.
-
-    Long rows keep four maxima, so that one comparison need not wait for the one before."""
-    cdef double score, top = -INFINITY, top1 = -INFINITY, top2 = -INFINITY, top3 = -INFINITY
-    cdef int32_t best = 0, best1 = 0, best2 = 0, best3 = 0, i = 0
-    if count >= 16:
-        while i + 4 <= count:
-            score = score_of(kind, visits[i], value[i], prior[i], low, scale, factor)
-            if score > top:
-                top = score
-                best = i
-            score = score_of(kind, visits[i + 1], value[i + 1], prior[i + 1], low, scale, factor)
-            if score > top1:
-                top1 = score
-                best1 = i + 1
-            score = score_of(kind, visits[i + 2], value[i + 2], prior[i + 2], low, scale, factor)
-            if score > top2:
-                top2 = score
-                best2 = i + 2
-            score = score_of(kind, visits[i + 3], value[i + 3], prior[i + 3], low, scale, factor)
-            if score > top3:
-                top3 = score
-                best3 = i + 3
-            i += 4
-        take_larger(&top, &best, top1, best1)
-        take_larger(&top, &best, top2, best2)
-        take_larger(&top, &best, top3, best3)
-    while i < count:
-        score = score_of(kind, visits[i], value[i], prior[i], low, scale, factor)
-        if score > top:
-            top = score
-            best = i
-        i += 1
-    best_score[0] = top
-    return best
-
-
-cdef inline void take_larger(double *top, int32_t *best, double other,
-                             int32_t other_best) noexcept nogil:
-    """The larger of two maxima; of equal ones the one that stands first."""
-    if other > top[0] or (other == top[0] and other_best < best[0]):
-        top[0] = other
-        best[0] = other_best
 
 
 cdef inline int32_t best_unproven(const Rule *rule, const Arena *arena, int32_t first,
@@ -193,10 +109,10 @@ cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
         best = best_unproven(rule, arena, first, tried, low, scale, factor, &best_score)
     elif rule.kind == RULE_PUCT:    # a constant kind each, so that the row is compiled for it
         best = best_of_row(RULE_PUCT, arena.visits + first, arena.value + first,
-                           arena.prior + first, tried, low, scale, factor, &best_score)
+                           arena.prior + first, tried, n, low, scale, factor, &best_score)
     else:
         best = best_of_row(RULE_UCB1, arena.visits + first, arena.value + first,
-                           arena.prior + first, tried, low, scale, factor, &best_score)
+                           arena.prior + first, tried, n, low, scale, factor, &best_score)
     if tried < node.child_count:
         score = rule.fpu
         if rule.fpu_kind == FPU_PARENT:

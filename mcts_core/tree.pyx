@@ -14,7 +14,7 @@ cdef int32_t LARGEST = 2147483647
 # costs as much as the search itself. Only used with the GIL held.
 cdef enum:
     KEPT = 2
-cdef size_t KEPT_BYTES = 64 * 1024 * 1024   # a larger arena is given back
+cdef size_t KEPT_BYTES = 256 * 1024 * 1024   # a larger arena is given back
 cdef Arena[KEPT] kept
 
 
