@@ -292,15 +292,15 @@ cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
 
 cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
     """Carry a return up the path. ``settled``: ``value`` is already the last node's mean."""
-    if s.table.outcomes == NULL and not s.solver:
+    if s.table.outcomes == NULL and not s.solver and s.arena.columns == 0:
         back_up_plain(s, value, settled)
     else:
         back_up_any(s, value, settled)
 
 
 cdef inline void back_up_plain(Simulation *s, double value, bint settled) noexcept nogil:
-    """``back_up_any`` in a world without chance and proofs, in fewer steps: only the last node of
-    the path can be new."""
+    """``back_up_any`` in a world without chance, proofs and optional columns, in fewer steps: only
+    the last node of the path can be new."""
     cdef Arena *tree = &s.arena
     cdef const int32_t *path = s.path
     cdef int32_t i = s.path_length - 1, index = path[i], parent
