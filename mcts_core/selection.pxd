@@ -1,5 +1,5 @@
 """Selection rules as row kernels over a node's children. The formulas of the scores stand in rows.h
-and only there (and, for the oracle, in reference.py)."""
+and only there (and, for the oracle, in reference.py, and as numba rules in scoring.py)."""
 
 from libc.math cimport INFINITY, fabs, fmax, sqrt
 from libc.stdint cimport int32_t, int64_t
@@ -26,8 +26,12 @@ cdef enum:
     FPU_PARENT = 1          # the visit-weighted mean of the tried ones
     FPU_NUMBER = 2          # a given normalised value
 
-# A row kernel: the offset of the best of `count` children, the first of equals, and its score.
-# [count] each; square is NULL where no variance is kept. q = (value - low) * scale.
+# A rule given by its address (scoring.py, or any C code): the index of the child with the best
+# score over `count` children, the first of equals, and that score. `visits`, `value` and `prior`
+# are rows of the tree; `square` holds the sums of squared deviations of returns (Welford's M2), or
+# is NULL. q = (value - low) * scale; variance = square / visits * scale * scale, 0 where `square`
+# is NULL or visits 0. An untried child is scored alone: visits 0, value the first-play urgency, low
+# 0 and scale 1. A nan is never the best; where all are, the answer is 0 and its score -infinity.
 ctypedef int32_t (*row_t)(const int32_t *visits, const double *value, const double *square,
                           const float *prior, int32_t count, int32_t parent_visits, double low,
                           double scale, double exploration, double *best_score) noexcept nogil
