@@ -19,6 +19,7 @@ MODULES = (
     "mcts_core.search",
     "mcts_core.simulation",
     "mcts_core.tree",
+    "simulators.answers",
     "simulators.python",
     "simulators.tabular",
 )
