@@ -27,6 +27,7 @@ MODULES = (
     "mcts_core.simulation",
     "mcts_core.tree",
     "mcts_core.variants",
+    "simulators.answers",
     "simulators.python",
     "simulators.tabular",
 )
