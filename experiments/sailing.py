@@ -11,6 +11,7 @@ or two.
 """
 
 import json
+import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -38,8 +39,17 @@ PUBLISHED: Final = {
     1000: (26.534, 0.170),
     10_000: (26.497, 0.175),
 }
-RULE: dict[str, Any] = {"selection": "ucb1", "exploration": 2**0.5, "value_range": (-40.0, 0.0)}
+RULE: Final = "experiments.sailing:own_value"
 TURNS: Final = np.cumsum(WIND, axis=1).tolist()
+
+
+def own_value(value: float, visits: float, parent_visits: float) -> float:
+    """The scoring rule of the published runs: UCB1 whose constant is the action's own value (Bonet
+    & Geffner 2012): Q + |Q| sqrt(2 ln N / n).
+    """
+    if visits == 0.0:
+        return value
+    return value + abs(value) * math.sqrt(2.0 * math.log(parent_visits) / visits)
 
 
 def voyage(lake: Any, width: int, seed: int) -> float:
@@ -48,8 +58,8 @@ def voyage(lake: Any, width: int, seed: int) -> float:
         simulations=max(width - 1, 1),
         max_depth=HORIZON,
         discount=DISCOUNT,
+        selection=RULE,
         evaluation="rollout",
-        **RULE,
     )
     world, x, y, wind = SplitMix64(seed), 0, 0, 0
     cost, weight = 0.0, 1.0
