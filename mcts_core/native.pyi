@@ -33,5 +33,6 @@ class AddressSimulator(SimulatorHandle):
         prior: int = 0,
         outcomes: int = 0,
         stochastic: bool = False,
+        dtype: object = None,
         keep: object = None,
     ) -> None: ...

@@ -31,6 +31,11 @@ cdef class SimulatorHandle:
     cdef object take_error(self):
         return None
 
+    cdef object state_batch(self, object states):
+        cdef const unsigned char[:, ::1] rows = states
+        cdef Py_ssize_t i
+        return [self.state_object(&rows[i, 0]) for i in range(rows.shape[0])]
+
 
 cdef int32_t one_of_many(void *context, const void *state, int32_t action) noexcept nogil:
     """``outcomes`` of a world with chance that lists none."""
@@ -53,6 +58,8 @@ cdef class AddressSimulator(SimulatorHandle):
         outcomes: an ``outcomes_t``.
         stochastic: True if ``step`` draws and there is no ``outcomes``: the engine then tells
             outcomes apart by their bytes.
+        dtype: of a state, if it has one: batches of states are arrays of it then, else lists of
+            what ``unpack`` returns.
         keep: an object that must live as long as the addresses.
 
     Raises:
@@ -61,7 +68,7 @@ cdef class AddressSimulator(SimulatorHandle):
 
     def __init__(self, state_size, pack, unpack, *, uintptr_t legal, uintptr_t step,
                  uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
-                 bint stochastic=False, keep=None):
+                 bint stochastic=False, dtype=None, keep=None):
         if state_size < 1:
             raise SimulatorError(f"state_size: got {state_size}, wanted at least 1 byte")
         if legal == 0 or step == 0:
@@ -69,6 +76,7 @@ cdef class AddressSimulator(SimulatorHandle):
             raise SimulatorError(f"{missing}: got address 0, wanted a function")
         self.pack = pack
         self.unpack = unpack
+        self.dtype = dtype
         self.keep = keep
         self.table.state_size = state_size
         self.table.legal = <legal_t>legal
@@ -93,3 +101,8 @@ cdef class AddressSimulator(SimulatorHandle):
 
     cdef object state_object(self, const void *state):
         return self.unpack((<const char *>state)[:self.table.state_size])
+
+    cdef object state_batch(self, object states):
+        if self.dtype is None:
+            return SimulatorHandle.state_batch(self, states)
+        return states.view(self.dtype)[:, 0]

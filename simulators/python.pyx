@@ -1,8 +1,10 @@
 """Python simulators, sync and async, in the form that the engine searches.
 
-The engine's state is a counted reference to a small box. A coroutine that answers without waiting
-costs no event loop. One that waits makes the search pause ("pending"); when its answer is there the
-simulation under way is repeated and finds it in the box, so nothing awaited is ever asked twice.
+The engine's state is a counted reference to a box. The usual answers of sync simulators are read
+here, without exceptions or temporary objects; all others in ``simulators.answers``. A coroutine
+that answers without waiting costs no event loop. One that waits makes the search pause ("pending");
+when its answer is there the simulation under way is repeated and finds it in the box, so nothing
+awaited is ever asked twice.
 """
 
 cimport cython
@@ -10,46 +12,21 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
 
-from mcts_core.errors import NonFiniteError, SimulatorCallError, SimulatorError
+from mcts_core.errors import NonFiniteError, SimulatorError
 from mcts_core.simulator import SimulatedStep
 from simulators.awaiting import Resume, short
 
-from mcts_core.native cimport (LIMIT, STATUS_ERROR, STATUS_PENDING, STEP_TERMINAL, STEP_TURN,
-                               SimulatorHandle, evaluate_t, legal_t, outcomes_t, prior_t,
-                               release_t, step_t)
-from mcts_core.rng cimport uniform
+from mcts_core.native cimport (LIMIT, STEP_TURN, SimulatorHandle, evaluate_t, legal_t, outcomes_t,
+                               prior_t, release_t, step_t)
+from simulators.answers cimport Answers, Box, Move, action_at, place
+from simulators.calls cimport (Method, StepLayout, as_double, call, forget, is_float, item_of,
+                               layout_of, length_of, read_step, take_over, taken_apart)
+
+cdef StepLayout USUAL_STEP = layout_of(SimulatedStep)
 
 
 @cython.final
-@cython.freelist(256)
-cdef class _Box:
-    """A state and what is kept of what the simulator said about it."""
-
-    cdef object state
-    cdef object actions         # sequence, None until asked
-    cdef object value           # float, only kept if it was awaited
-    cdef object priors          # the same
-    cdef dict moves             # action index -> _Move, or list of Moves: awaited, or by chance
-    cdef int player
-
-
-@cython.final
-cdef class _Move:
-    """A step that was kept: one of the outcomes of an action."""
-
-    cdef double cumulative      # probability of this outcome or one before it
-    cdef double reward
-    cdef int32_t flags
-    cdef bint shared            # `box` is a pattern: each arrival gets a box of its own, so that
-    cdef _Box box               # random moves do not chain their boxes to the tree
-
-
-class _Waiting(Exception):
-    """Raised inside when a coroutine waits; never leaves this module."""
-
-
-@cython.final
-cdef class PythonSimulator(SimulatorHandle):
+cdef class PythonSimulator(Answers):
     """Makes a Python object searchable. One search at a time may use it.
 
     Args:
@@ -62,10 +39,7 @@ cdef class PythonSimulator(SimulatorHandle):
         SimulatorError: a method is missing.
     """
 
-    cdef readonly object simulator
-    cdef object actions_of, step_of, outcomes_of, evaluate_of, player_of, priors_of
-    cdef object error           # what the simulator raised, until take_error
-    cdef object waiting         # (iterator, what it yielded, method, _Box, action index)
+    cdef Method actions, step, evaluate
 
     def __init__(self, simulator):
         self.simulator = simulator
@@ -75,6 +49,10 @@ cdef class PythonSimulator(SimulatorHandle):
         self.step_of = required(simulator, "step") if self.outcomes_of is None else None
         self.player_of = getattr(simulator, "player", None)
         self.priors_of = getattr(simulator, "priors", None)
+        self.watchful = True
+        self.actions = taken_apart(<PyObject *>self.actions_of)
+        self.step = taken_apart(<PyObject *>self.step_of)
+        self.evaluate = taken_apart(<PyObject *>self.evaluate_of)
         self.table.context = <void *>self
         self.table.state_size = sizeof(PyObject *)
         self.table.needs_gil = True
@@ -100,235 +78,166 @@ cdef class PythonSimulator(SimulatorHandle):
         self.waiting = None
         try:
             answer = await Resume(iterator, yielded)
+            self.keep(method, box, action, answer)
+        except SimulatorError:
+            raise
         except Exception as error:
             raise self.wrapped(error, method, box, action) from error
-        self.keep(method, box, action, answer)
-
-    # --- asking the simulator ------------------------------------------------------------------
-
-    cdef object settle(self, object awaitable, str method, _Box box, int32_t action):
-        """The answer of an awaitable, kept in the box; raises _Waiting if it has to wait."""
-        iterator = awaitable.__await__()
-        try:
-            yielded = next(iterator)
-        except StopIteration as stop:
-            return self.keep(method, box, action, stop.value)
-        self.waiting = (iterator, yielded, method, box, action)
-        raise _Waiting
-
-    cdef object keep(self, str method, _Box box, int32_t action, object answer):
-        """Check an awaited answer and put it into the box, where a repeat finds it."""
-        if method == "actions":
-            box.actions = answer
-        elif method == "evaluate":
-            box.value = checked_number(answer, "value", box, -1)
-        elif method == "priors":
-            box.priors = answer
-        elif method == "step":
-            self.moves_of(box)[action] = self.move(box, action, answer, 1.0)
-        else:
-            self.moves_of(box)[action] = self.spread(box, action, answer)
-        return answer
-
-    cdef dict moves_of(self, _Box box):
-        if box.moves is None:
-            box.moves = {}
-        return box.moves
-
-    cdef object action_list(self, _Box box):
-        if box.actions is None:
-            answer = self.actions_of(box.state)
-            if not isinstance(answer, (tuple, list)) and hasattr(answer, "__await__"):
-                self.settle(answer, "actions", box, -1)
-            else:
-                box.actions = answer
-        if not isinstance(box.actions, (tuple, list)):
-            box.actions = tuple(box.actions)
-        return box.actions
-
-    cdef _Move move(self, _Box box, int32_t action, object answer, double cumulative):
-        """A SimulatedStep with its reward checked and its state boxed."""
-        cdef _Move move = _Move.__new__(_Move)
-        try:
-            reward, terminal, state = answer.reward, answer.terminal, answer.state
-        except AttributeError:
-            raise SimulatorError(
-                f"step of {place(box, action)}: got {short(answer)}, wanted a SimulatedStep"
-            ) from None
-        move.reward = checked_number(reward, "reward", box, action)
-        move.flags = STEP_TERMINAL if terminal else 0
-        move.cumulative = cumulative
-        move.box = _Box.__new__(_Box)
-        move.box.state = state
-        if self.player_of is not None:
-            move.box.player = self.player_of(state)
-            if move.box.player != box.player:
-                move.flags |= STEP_TURN
-        return move
-
-    cdef list spread(self, _Box box, int32_t action, object answer):
-        """The outcomes of an action as moves with cumulative probabilities."""
-        cdef double cumulative = 0.0, p
-        moves = []
-        for outcome in answer:
-            p = checked_number(outcome.probability, "probability", box, action)
-            if not p > 0.0:
-                raise SimulatorError(
-                    f"probability of {place(box, action)}: got {p!r}, wanted above 0")
-            cumulative += p
-            moves.append(self.move(box, action, outcome.step, cumulative))
-        if not fabs(cumulative - 1.0) <= 1e-9:
-            raise SimulatorError(f"outcomes of {place(box, action)}: got probabilities that sum to "
-                                 f"{cumulative!r}, wanted 1")
-        return moves
-
-    cdef list outcome_list(self, _Box box, int32_t action):
-        cdef _Move move
-        if action not in self.moves_of(box):
-            answer = self.outcomes_of(box.state, box.actions[action])
-            if not isinstance(answer, (tuple, list)) and hasattr(answer, "__await__"):
-                self.settle(answer, "outcomes", box, action)
-            else:
-                moves = self.spread(box, action, answer)
-                for move in moves:
-                    move.shared = True
-                box.moves[action] = moves
-        return box.moves[action]
-
-    cdef _Move next_move(self, _Box box, int32_t action, uint64_t *rng):
-        """What ``action`` leads to: the simulator's step, or one of its outcomes, drawn."""
-        cdef _Move move
-        cdef double u
-        if self.outcomes_of is not None:
-            moves = self.outcome_list(box, action)
-            u = uniform(rng) if len(moves) > 1 else 0.0
-            for move in moves:
-                if u < move.cumulative:
-                    break
-            return move
-        if box.moves is not None and action in box.moves:
-            return box.moves[action]
-        answer = self.step_of(box.state, box.actions[action])
-        if type(answer) is not SimulatedStep and hasattr(answer, "__await__"):
-            self.settle(answer, "step", box, action)
-            return box.moves[action]
-        return self.move(box, action, answer, 1.0)
-
-    cdef double value_of(self, _Box box) except? -1.0:
-        if box.value is not None:
-            return box.value
-        answer = self.evaluate_of(box.state)
-        if type(answer) is not float and hasattr(answer, "__await__"):
-            self.settle(answer, "evaluate", box, -1)
-            return box.value
-        return checked_number(answer, "value", box, -1)
-
-    cdef object priors_for(self, _Box box):
-        if box.priors is not None:
-            return box.priors
-        answer = self.priors_of(box.state, box.actions)
-        if not isinstance(answer, (tuple, list)) and hasattr(answer, "__await__"):
-            self.settle(answer, "priors", box, -1)
-            return box.priors
-        return answer
-
-    # --- what went wrong -------------------------------------------------------------------------
-
-    cdef int32_t failed(self, object error, str method, _Box box, int32_t action):
-        """Remember what was raised; the status for it."""
-        if isinstance(error, _Waiting):
-            return STATUS_PENDING
-        if isinstance(error, Exception) and not isinstance(error, SimulatorError):
-            self.error = self.wrapped(error, method, box, action)
-            self.error.__cause__ = error
-        else:
-            self.error = error          # ours already, or KeyboardInterrupt and the like
-        return STATUS_ERROR
-
-    cdef object wrapped(self, object error, str method, _Box box, int32_t action):
-        if isinstance(error, SimulatorError):
-            return error
-        return SimulatorCallError(f"{method} of {place(box, action)} raised "
-                                  f"{type(error).__name__}: {short(str(error))}")
-
-    cdef object take_error(self):
-        error = self.error
-        self.error = None
-        return error
-
-    # --- the engine's other questions ----------------------------------------------------------
 
     cdef int pack_root(self, object state, void *buffer) except -1:
-        cdef _Box box = _Box.__new__(_Box)
-        box.state = state
-        if self.player_of is not None:
-            box.player = self.player_of(state)
-        Py_INCREF(box)
-        (<PyObject **>buffer)[0] = <PyObject *>box
+        hand_over(self.boxed(state), buffer)
         return 0
 
     cdef object state_object(self, const void *state):
         return unbox(state).state
 
     cdef object action_object(self, const void *state, int32_t action):
-        return unbox(state).actions[action]
+        return action_at(unbox(state), action)
 
 
-cdef inline _Box unbox(const void *state):
-    return <_Box>(<PyObject **>state)[0]
+cdef inline Box unbox(const void *state):
+    return <Box>(<PyObject **>state)[0]
+
+
+cdef inline void hand_over(Box box, void *state) noexcept:
+    """Give the engine a counted reference."""
+    Py_INCREF(box)
+    (<PyObject **>state)[0] = <PyObject *>box
+
+
+# --- the functions of the table; what they cannot read goes to one that can raise ---------------
 
 
 cdef int32_t legal(void *context, const void *state, int32_t *actions, int32_t capacity) noexcept:
     cdef PythonSimulator self = <PythonSimulator>context
+    cdef Box box = unbox(state)
     cdef int32_t count, i
-    cdef _Box box = unbox(state)
-    try:
-        count = len(self.action_list(box))
-    except BaseException as error:
-        return self.failed(error, "actions", box, -1)
+    cdef PyObject *answer
+    if box.actions is not None:
+        count = length_of(<PyObject *>box.actions)
+    else:
+        answer = call(&self.actions, <PyObject *>box.state, NULL)
+        count = -1 if answer == NULL else length_of(answer)
+        if count < 0:
+            count = other_actions(self, box, answer)
+            if count < 0:
+                return count
+        else:
+            box.actions = <object>answer
+            forget(answer)
     for i in range(count if count < capacity else capacity):
         actions[i] = i
     return count
 
 
-cdef int32_t outcomes(void *context, const void *state, int32_t action) noexcept:
-    return len(unbox(state).moves[action])      # the step before has put them there
-
-
 cdef int32_t step(void *context, const void *state, int32_t action, uint64_t *rng,
                   void *next_state, double *reward, int32_t *outcome) noexcept:
     cdef PythonSimulator self = <PythonSimulator>context
-    cdef _Move move
-    cdef _Box box = unbox(state), arrival
-    try:
-        move = self.next_move(box, action, rng)
-        outcome[0] = 0 if self.outcomes_of is None else box.moves[action].index(move)
-    except BaseException as error:
-        return self.failed(error, "step", box, action)
-    arrival = move.box
-    if move.shared:
-        arrival = _Box.__new__(_Box)
-        arrival.state = move.box.state
-        arrival.player = move.box.player
-    Py_INCREF(arrival)
-    (<PyObject **>next_state)[0] = <PyObject *>arrival
-    reward[0] = move.reward
-    return move.flags
+    cdef Box box = unbox(state), arrival
+    cdef PyObject *name = item_of(<PyObject *>box.actions, action)
+    cdef PyObject *answer
+    cdef PyObject *after
+    cdef int32_t flags
+    outcome[0] = 0
+    if self.watchful or self.outcomes_of is not None or box.kept is not None or name == NULL:
+        return kept_step(self, box, action, rng, next_state, reward, outcome)
+    Py_INCREF(<object>name)
+    answer = call(&self.step, <PyObject *>box.state, name)
+    forget(name)
+    after = NULL if answer == NULL else read_step(&USUAL_STEP, answer, reward, &flags)
+    if after == NULL:
+        return other_step(self, box, action, answer, next_state, reward)
+    arrival = Box.__new__(Box)
+    arrival.state = <object>after
+    forget(answer)
+    if self.player_of is not None:
+        flags = turn(self, box, action, arrival, flags)
+        if flags < 0:
+            return flags
+    hand_over(arrival, next_state)
+    return flags
 
 
 cdef int32_t evaluate(void *context, const void *state, double *value) noexcept:
     cdef PythonSimulator self = <PythonSimulator>context
-    cdef _Box box = unbox(state)
+    cdef Box box = unbox(state)
+    cdef PyObject *answer
+    if box.kept is not None and box.kept.value is not None:
+        value[0] = box.kept.value
+        return 0
+    answer = call(&self.evaluate, <PyObject *>box.state, NULL)
+    if answer == NULL or not is_float(answer) or not fabs(as_double(answer)) <= LIMIT:
+        return other_value(self, box, answer, value)
+    value[0] = as_double(answer)
+    forget(answer)
+    self.watchful = self.awaits
+    return 0
+
+
+cdef void release(void *context, const void *state) noexcept:
+    Py_DECREF(unbox(state))
+
+
+cdef int32_t other_actions(PythonSimulator self, Box box, PyObject *answer) noexcept:
     try:
-        value[0] = self.value_of(box)
+        return self.accept_actions(box, take_over(answer))
+    except BaseException as error:
+        return self.failed(error, "actions", box, -1)
+
+
+cdef int32_t other_step(PythonSimulator self, Box box, int32_t action, PyObject *answer,
+                        void *next_state, double *reward) noexcept:
+    cdef Move move
+    try:
+        move = self.accept_step(box, action, take_over(answer))
+    except BaseException as error:
+        return self.failed(error, "step", box, action)
+    hand_over(self.arrive(box, action, move), next_state)
+    reward[0] = move.reward
+    return move.flags
+
+
+cdef int32_t kept_step(PythonSimulator self, Box box, int32_t action, uint64_t *rng,
+                       void *next_state, double *reward, int32_t *outcome) noexcept:
+    """With chance, or of a simulator that may wait."""
+    cdef Move move
+    try:
+        move = self.next_move(box, action, rng)
+        if self.outcomes_of is not None:
+            outcome[0] = box.kept.moves[action].index(move)
+    except BaseException as error:
+        return self.failed(error, "step", box, action)
+    hand_over(self.arrive(box, action, move), next_state)
+    reward[0] = move.reward
+    return move.flags
+
+
+cdef int32_t turn(PythonSimulator self, Box box, int32_t action, Box arrival,
+                  int32_t flags) noexcept:
+    """Ask who moves at ``arrival``; ``flags`` with STEP_TURN if it is another than at ``box``."""
+    try:
+        arrival.player = self.player_of(arrival.state)
+    except BaseException as error:
+        return self.failed(error, "step", box, action)
+    return flags if arrival.player == box.player else flags | STEP_TURN
+
+
+cdef int32_t other_value(PythonSimulator self, Box box, PyObject *answer, double *value) noexcept:
+    try:
+        value[0] = self.accept_value(box, take_over(answer))
     except BaseException as error:
         return self.failed(error, "evaluate", box, -1)
+    self.watchful = self.awaits
     return 0
+
+
+cdef int32_t outcomes(void *context, const void *state, int32_t action) noexcept:
+    return len(unbox(state).kept.moves[action])     # the step before has put them there
 
 
 cdef int32_t prior(void *context, const void *state, int32_t count, double *weights) noexcept:
     cdef PythonSimulator self = <PythonSimulator>context
-    cdef _Box box = unbox(state)
+    cdef Box box = unbox(state)
     cdef int32_t i
     try:
         given = self.priors_for(box)
@@ -345,30 +254,6 @@ cdef int32_t prior(void *context, const void *state, int32_t count, double *weig
     except BaseException as error:
         return self.failed(error, "priors", box, -1)
     return 0
-
-
-cdef void release(void *context, const void *state) noexcept:
-    Py_DECREF(unbox(state))
-
-
-cdef double checked_number(object answer, str what, _Box box, int32_t action) except? -1.0:
-    """A float of finite magnitude, or an error that names the state and the action."""
-    cdef double number
-    try:
-        number = answer
-    except TypeError:
-        raise SimulatorError(f"{what} of {place(box, action)}: got {short(answer)}, wanted a "
-                             "number") from None
-    if not fabs(number) <= LIMIT:
-        raise NonFiniteError(f"{what} of {place(box, action)}: got {number!r}, wanted a finite "
-                             "number of magnitude at most 1e150")
-    return number
-
-
-cdef str place(_Box box, int32_t action):
-    """The state, and the action if it is not -1, in words."""
-    state = f"state {short(box.state)}"
-    return state if action < 0 else f"action {short(box.actions[action])} in {state}"
 
 
 cdef object required(object simulator, str method):
