@@ -17,9 +17,8 @@ from typing import Any
 import click
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.progress import Progress
 
+from experiments.bar import bar
 from mcts_core import Search, SearchConfig
 from simulators.p_games import p_game_move_values, p_game_root, p_games
 
@@ -67,10 +66,11 @@ def settled(grid: Sequence[int], rates: npt.NDArray[np.float64]) -> int | None:
 
 def exponent(sizes: Sequence[float], episodes: Sequence[int | None]) -> float | None:
     """The slope of log episodes over ``sizes``, by least squares; None unless two are known."""
-    known = [(x, np.log(y)) for x, y in zip(sizes, episodes, strict=True) if y is not None]
+    known = [(x, y) for x, y in zip(sizes, episodes, strict=True) if y is not None]
     if len(known) < 2:
         return None
-    return float(np.polyfit(*np.array(known).T, 1)[0])
+    x, y = np.array(known, np.float64).T
+    return float(np.polyfit(x, np.log(y), 1)[0])
 
 
 def run(
@@ -80,7 +80,7 @@ def run(
     sizes = tuple(dict.fromkeys(sizes or (*DEPTHS, *BRANCHINGS)))
     game, grid = p_games(), episodes_grid(most_episodes)
     curves: dict[tuple[int, int], npt.NDArray[np.float64]] = {}
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with bar() as progress:
         task = progress.add_task("P-games", total=trees * len(sizes))
         for size in sizes:
             failed = []

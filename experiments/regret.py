@@ -17,9 +17,8 @@ from typing import Any, Final
 import click
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.progress import Progress
 
+from experiments.bar import bar
 from mcts_core import SearchConfig, search
 from mcts_core.exact import backward_induction
 from mcts_core.native import SimulatorHandle
@@ -30,9 +29,12 @@ from simulators.p_games import p_game_move_values, p_game_root, p_games
 ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     "ucb1": {"selection": "ucb1", "exploration": 0.7},
     "ucb1, solver": {"selection": "ucb1", "exploration": 0.7, "solver": True},
+    "ucb1_tuned": {"selection": "ucb1_tuned", "exploration": 1.0},
     "puct": {"selection": "puct", "exploration": 1.5},
     "puct, solver": {"selection": "puct", "exploration": 1.5, "solver": True},
     "puct, fpu parent": {"selection": "puct", "exploration": 1.5, "fpu": "parent"},
+    "gumbel root, puct": {"selection": "puct", "root": "gumbel", "gumbel_scale": 0.0},
+    "gumbel": {"selection": "gumbel", "root": "gumbel", "gumbel_scale": 0.0},
 }
 
 
@@ -64,7 +66,7 @@ def p_game(branching: int, depth: int) -> World:
 
     def problem(seed: int) -> Problem:
         root = p_game_root(branching, depth, seed)
-        values = {move: float(value) for move, value in enumerate(p_game_move_values(root))}
+        values: dict[Hashable, float] = dict(enumerate(map(float, p_game_move_values(root))))
         return Problem(native(), root, values)
 
     return World(problem, {"max_depth": depth, "value_range": (-1.0, 1.0)})
@@ -114,7 +116,7 @@ def run(
 ) -> list[dict[str, Any]]:
     """One row for each world, algorithm and budget; shows a bar."""
     rows = []
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with bar() as progress:
         task = progress.add_task("regret", total=len(worlds) * seeds)
         for name, world in worlds.items():
             lost: dict[str, list[list[float]]] = {label: [] for label in algorithms}

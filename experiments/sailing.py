@@ -19,9 +19,8 @@ from typing import Any, Final
 import click
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.progress import Progress
 
+from experiments.bar import bar
 from mcts_core import SearchConfig, search
 from mcts_core.reference import SplitMix64
 from simulators.sailing import DX, DY, TACK, WIND, sailing
@@ -80,8 +79,7 @@ def costs(width: int, trials: int, *, jobs: int = 1, seed: int = 0) -> npt.NDArr
     """[trials] the costs of voyages, in ``jobs`` threads; shows a bar."""
     lake, seeds = sailing(SIZE), SplitMix64(seed)
     starts = [seeds.next_u64() for _ in range(trials)]
-    progress = Progress(console=Console(stderr=True), transient=True)
-    with progress, ThreadPoolExecutor(jobs) as pool:
+    with bar() as progress, ThreadPoolExecutor(jobs) as pool:
         voyages = pool.map(lambda start: voyage(lake, width, start), starts)
         return np.array([*progress.track(voyages, trials, description=f"width {width}")])
 
@@ -117,7 +115,9 @@ def main(widths: tuple[int, ...], trials: int, jobs: int, seed: int, as_json: bo
     for row in rows:
         line = f"{row['width']:>5}{row['trials']:>9,}{row['mean']:>10.3f} ± {row['error']:.3f}"
         if "published" in row:
-            line += f"{row['published']:>8.3f} ± {row['published_error']:.3f}{row['distance']:>11.2f}"
+            line += (
+                f"{row['published']:>8.3f} ± {row['published_error']:.3f}{row['distance']:>11.2f}"
+            )
         click.echo(line)
 
 
