@@ -25,6 +25,7 @@ MODULES = (
     "mcts_core.settings",
     "mcts_core.shared",
     "mcts_core.simulation",
+    "mcts_core.transpositions",
     "mcts_core.tree",
     "mcts_core.variants",
     "simulators.answers",

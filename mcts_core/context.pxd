@@ -17,6 +17,13 @@ ctypedef struct Ranked:     # an action on its way into the order of falling pri
     int32_t action
     int32_t order
 
+ctypedef struct Known:      # states that have a node: a hash table, empty while mask is 0
+    uint64_t *keys
+    int32_t *depths
+    int32_t *nodes          # NONE: a free slot
+    int32_t mask            # slots - 1, a power of two
+    int32_t count
+
 ctypedef struct Leaf:       # a new node that awaits its evaluation
     int32_t node
     int32_t depth
@@ -52,6 +59,7 @@ ctypedef struct Simulation:
     double visit_scale
     bint rescale
     Halving halving
+    Known known             # where transpositions are looked for
     bint early_stop
     bint decided            # ... and it did: no simulation left could change the choice
     bint collecting         # leaves are kept for a batch instead of being evaluated

@@ -31,6 +31,9 @@ cdef void simulation_free(Simulation *s) noexcept nogil:
     free(s.ranked)
     free(s.scratch)
     free(s.halving.scores)
+    free(s.known.keys)
+    free(s.known.depths)
+    free(s.known.nodes)
 
 
 cdef int lengthen(Simulation *s) noexcept nogil:

@@ -43,8 +43,9 @@ ctypedef int32_t (*evaluate_t)(void *context, const void *state, double *value) 
 # Write one weight >= 0 for each legal action, in the order of legal; return 0, or 1 for "uniform".
 ctypedef int32_t (*prior_t)(void *context, const void *state, int32_t count,
                             double *weights) noexcept nogil
-# The same number for states that are the same, another for any other (transpositions).
-ctypedef uint64_t (*key_t)(void *context, const void *state) noexcept nogil
+# Write the same number for states that are the same, another for any other (for transpositions);
+# return 0.
+ctypedef int32_t (*key_t)(void *context, const void *state, uint64_t *key) noexcept nogil
 # Forget a state that step or pack_root wrote.
 ctypedef void (*release_t)(void *context, const void *state) noexcept nogil
 

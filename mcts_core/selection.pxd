@@ -60,6 +60,15 @@ cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexce
         scale[0] = 1.0 / width
 
 
+cdef inline void widen_range(Rule *rule, double value) noexcept nogil:
+    """An action value was seen."""
+    if not rule.fixed_range:
+        if value < rule.low:
+            rule.low = value
+        if value > rule.high:
+            rule.high = value
+
+
 cdef inline int32_t best_unproven(const Rule *rule, const Arena *arena, int32_t first,
                                   int32_t count, double low, double scale, double factor,
                                   double *best_score) noexcept nogil:

@@ -7,7 +7,7 @@ from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMU
                                 Widening)
 from mcts_core.selection cimport (FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_GUMBEL, RULE_PUCT,
                                   RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, row_t)
-from mcts_core.tree cimport COLUMN_IN_FLIGHT, COLUMN_RAW, COLUMN_SQUARE
+from mcts_core.tree cimport COLUMN_HOME, COLUMN_IN_FLIGHT, COLUMN_RAW, COLUMN_SQUARE
 
 cdef dict KINDS = {"puct": RULE_PUCT, "ucb1": RULE_UCB1, "ucb1_tuned": RULE_UCB1_TUNED,
                    "gumbel": RULE_GUMBEL}
@@ -22,6 +22,8 @@ cdef int columns_of(object config, object rule, bint shared):
     if config.selection == "gumbel" or config.root == "gumbel" \
             or (config.normalisation == "node" and config.value_range is None):
         columns |= COLUMN_RAW
+    if config.transpositions:
+        columns |= COLUMN_HOME
     return columns
 
 
@@ -59,7 +61,7 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
     s.rng = config.seed
     s.plain = s.rule.kind in (RULE_PUCT, RULE_UCB1) and s.rule.base == 0.0 \
         and (s.rule.fixed_range or not s.rule.by_node) and s.widening.k == 0.0 \
-        and not s.halving.on and s.arena.in_flight == NULL
+        and not s.halving.on and s.arena.columns & ~COLUMN_SQUARE == 0
     return 0
 
 

@@ -11,11 +11,12 @@ from mcts_core.expansion cimport expand
 from mcts_core.gumbel cimport advance_halving
 from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
-from mcts_core.selection cimport fill_tables, reciprocal, select_child
+from mcts_core.selection cimport fill_tables, reciprocal, select_child, widen_range
+from mcts_core.transpositions cimport back_up_shared, find, prove_shared, remember
 from mcts_core.variants cimport opened, select_variant
 from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_PROVEN, NODE_SETTLED, NODE_SOME_PROVEN,
                              NODE_TERMINAL, NODE_TURN, NODE_NEXT_READY, NONE, Arena, add_outcome,
-                             add_outcomes, arena_grow_states, best_proven, state_at, touch_next)
+                             add_outcomes, arena_grow_states, at_least_proven, state_at, touch_next)
 
 fill_tables()
 
@@ -36,16 +37,16 @@ cdef int simulate(Simulation *s) noexcept nogil:
         status = descend(s, node, depth, &arrival)
         if status != 0:
             break
-        if tree.flags[arrival] & ENDS == 0 and tree.node[arrival].first_child == NONE:
-            status = expand(s, arrival, True)
+        node = arrival if tree.home == NULL else tree.home[arrival]
+        if tree.flags[node] & ENDS == 0 and tree.node[node].first_child == NONE:
+            status = expand(s, node, True)
             if status < 0:
                 break
-        if tree.flags[arrival] & ENDS:
-            back_up(s, tree.value[arrival], True)
+        if tree.flags[node] & ENDS:
+            back_up(s, tree.value[node] if tree.home == NULL else tree.mean[node], True)
             if s.solver:
                 prove(s)
             break
-        node = arrival
     if status < 0:
         s.rng = rng_before
         return status
@@ -164,19 +165,42 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
     cdef Arena *tree = &s.arena
     cdef int32_t slot = tree.state_count
     cdef bint settled = (flags & STEP_TERMINAL) != 0 or depth >= s.max_depth
+    cdef uint64_t key = 0
     cdef double worth = 0.0
     cdef int status = 0
+    if tree.home != NULL and not settled:
+        status = s.table.key(s.table.context, s.scratch, &key)
+        if status == 0:
+            status = link(s, arrival, key, depth, reward, flags)
+        if status != 1:
+            release(s, s.scratch)
+            return status
+        status = 0
     if slot == tree.state_slots:
         status = arena_grow_states(tree)
     if status == 0:
         memcpy(state_at(tree, slot), s.scratch, s.table.state_size)
         if not s.collecting:
             status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
+    if status >= 0 and tree.home != NULL and not settled:
+        status = remember(&s.known, key, depth, arrival)
     if status < 0:
         release(s, s.scratch)
         return status
     tree.state_count += 1
     tree.node[arrival].state = slot
+    note_arrival(tree, arrival, reward, flags, settled)
+    if s.collecting:
+        s.leaf.node = arrival
+        s.leaf.depth = depth
+        return 1
+    finish(s, worth, settled)
+    return 1
+
+
+cdef inline void note_arrival(Arena *tree, int32_t arrival, double reward, int32_t flags,
+                              bint settled) noexcept nogil:
+    """What the step that led to a node said."""
     tree.node[arrival].reward = reward
     if settled:
         tree.flags[arrival] |= NODE_SETTLED
@@ -184,12 +208,22 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
         tree.flags[arrival] |= NODE_TERMINAL
     if flags & STEP_TURN:
         tree.flags[arrival] |= NODE_TURN
-    if s.collecting:
-        s.leaf.node = arrival
-        s.leaf.depth = depth
+
+
+cdef int link(Simulation *s, int32_t arrival, uint64_t key, int32_t depth, double reward,
+              int32_t flags) noexcept nogil:
+    """Is the state known at this depth? 0: yes, and ``arrival`` is linked to it now; 1: no;
+    STATUS_TAKEN: its first evaluation is under way."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t home = find(&s.known, key, depth)
+    if home == NONE:
         return 1
-    finish(s, worth, settled)
-    return 1
+    if tree.node_visits[home] == 0:         # under way, or left by a simulation that failed
+        return STATUS_TAKEN if under_way(tree, home) else 1
+    tree.home[arrival] = home
+    tree.node[arrival].state = tree.node[home].state
+    note_arrival(tree, arrival, reward, flags, False)
+    return 0
 
 
 cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
@@ -200,20 +234,14 @@ cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
         prove(s)
 
 
-cdef inline double at_least_proven(const Arena *tree, int32_t node, int32_t tried,
-                                   double value) noexcept nogil:
-    """The return to back up through ``node``: its best proven action's where the action that was
-    tried is worse on average, for that is what its player would take; else what was returned. (The
-    larger of the two returns would be biased upwards by every lucky one.)"""
-    cdef double known = best_proven(tree, node)
-    return known if tree.value[tried] < known else value
-
-
 cdef void prove(Simulation *s) noexcept nogil:
     """The last node of the path is settled: prove it, and what that proves above it."""
     cdef Arena *tree = &s.arena
     cdef int32_t i = s.path_length - 1, parent, child
     cdef double best
+    if tree.home != NULL:
+        prove_shared(s)
+        return
     if tree.flags[s.path[i]] & NODE_PROVEN:
         return                              # known before
     tree.flags[s.path[i]] |= NODE_PROVEN
@@ -238,17 +266,8 @@ cdef void prove(Simulation *s) noexcept nogil:
             best = tree.node[parent].reward + s.discount * (
                 -best if tree.flags[parent] & NODE_TURN else best)
             if tree.flags[s.path[i - 1]] & NODE_CHANCE == 0:
-                widen_range(s, best)
+                widen_range(&s.rule, best)
         tree.value[parent] = best
-
-
-cdef inline void widen_range(Simulation *s, double value) noexcept nogil:
-    """An action value was seen."""
-    if not s.rule.fixed_range:
-        if value < s.rule.low:
-            s.rule.low = value
-        if value > s.rule.high:
-            s.rule.high = value
 
 
 cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
@@ -294,6 +313,8 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
     """Carry a return up the path. ``settled``: ``value`` is already the last node's mean."""
     if s.table.outcomes == NULL and not s.solver and s.arena.columns == 0:
         back_up_plain(s, value, settled)
+    elif s.arena.home != NULL:
+        back_up_shared(s, value, settled)
     else:
         back_up_any(s, value, settled)
 
@@ -355,7 +376,7 @@ cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
             if tree.visits[index] == 1 and tree.in_flight == NULL:
                 tree.node[parent].tried += 1
                 tree.flags[parent] &= ~NODE_NEXT_READY
-            widen_range(s, tree.value[index])
+            widen_range(&s.rule, tree.value[index])
     if tree.flags[0] & NODE_SOME_PROVEN:
         value = at_least_proven(tree, 0, s.path[1], value)
     tree.visits[0] += 1

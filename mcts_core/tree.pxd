@@ -40,6 +40,9 @@ ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is th
     int32_t *in_flight      # simulations under way through the node
     double *square          # sum of squared deviations of the returns from their mean
     double *raw             # what the node's state was estimated at on its first visit
+    int32_t *home           # the node where what is known of this node's state stands
+    int32_t *node_visits    # of a home: simulations through its state, whichever way they came
+    double *mean            # of a home: mean return from its state on, its player's
     size_t limit            # bytes that nodes and states may take; 0: no limit
     char *states            # state_slots entries of state_stride bytes
     size_t state_stride
@@ -54,6 +57,7 @@ cdef enum:
     COLUMN_IN_FLIGHT = 1
     COLUMN_SQUARE = 2
     COLUMN_RAW = 4
+    COLUMN_HOME = 8         # home, node_visits and mean
 
 # Make an arena that holds a blank root; free what one holds. 0, or STATUS_NO_MEMORY.
 cdef int arena_init(Arena *arena, size_t state_size, int columns, size_t limit) noexcept nogil
@@ -93,6 +97,10 @@ cdef inline void blank_columns(Arena *arena, int32_t index) noexcept nogil:
         arena.square[index] = 0.0
     if arena.raw != NULL:
         arena.raw[index] = 0.0
+    if arena.home != NULL:
+        arena.home[index] = index
+        arena.node_visits[index] = 0
+        arena.mean[index] = 0.0
 
 
 cdef inline int32_t add_children(Arena *arena, int32_t parent, int32_t count) noexcept nogil:
@@ -174,6 +182,15 @@ cdef inline double best_proven(const Arena *arena, int32_t node) noexcept nogil:
         if arena.flags[i] & NODE_PROVEN and arena.value[i] > best:
             best = arena.value[i]
     return best
+
+
+cdef inline double at_least_proven(const Arena *arena, int32_t node, int32_t tried,
+                                   double value) noexcept nogil:
+    """The return to back up through ``node``: its best proven action's where the action that was
+    tried is worse on average, for that is what its player would take; else what was returned. (The
+    larger of the two returns would be biased upwards by every lucky one.)"""
+    cdef double known = best_proven(arena, node)
+    return known if arena.value[tried] < known else value
 
 
 cdef inline int32_t best_child(const Arena *arena, int32_t node) noexcept nogil:

@@ -28,6 +28,8 @@ cdef size_t node_bytes(const Arena *arena) noexcept nogil:
     size += sizeof(int32_t) * ((arena.columns & COLUMN_IN_FLIGHT) != 0)
     size += sizeof(double) * ((arena.columns & COLUMN_SQUARE) != 0)
     size += sizeof(double) * ((arena.columns & COLUMN_RAW) != 0)
+    if arena.columns & COLUMN_HOME:
+        size += 2 * sizeof(int32_t) + sizeof(double)
     return size
 
 
@@ -87,9 +89,15 @@ cdef void free_columns(Arena *arena) noexcept nogil:
     free(arena.in_flight)
     free(arena.square)
     free(arena.raw)
+    free(arena.home)
+    free(arena.node_visits)
+    free(arena.mean)
     arena.in_flight = NULL
     arena.square = NULL
     arena.raw = NULL
+    arena.home = NULL
+    arena.node_visits = NULL
+    arena.mean = NULL
     arena.columns = 0
 
 
@@ -165,6 +173,11 @@ cdef int resize_columns(Arena *arena, int32_t capacity) noexcept nogil:
             and resize(<void **>&arena.square, count * sizeof(double)) < 0:
         return STATUS_NO_MEMORY
     if arena.columns & COLUMN_RAW and resize(<void **>&arena.raw, count * sizeof(double)) < 0:
+        return STATUS_NO_MEMORY
+    if arena.columns & COLUMN_HOME and (
+            resize(<void **>&arena.home, count * sizeof(int32_t)) < 0
+            or resize(<void **>&arena.node_visits, count * sizeof(int32_t)) < 0
+            or resize(<void **>&arena.mean, count * sizeof(double)) < 0):
         return STATUS_NO_MEMORY
     return 0
 

@@ -17,7 +17,7 @@ from mcts_core.simulator import SimulatedStep
 from simulators.awaiting import Resume, short
 
 from mcts_core.native cimport (LIMIT, STEP_TURN, SimulatorHandle, evaluate_t, legal_t, outcomes_t,
-                               prior_t, release_t, step_t)
+                               key_t, prior_t, release_t, step_t)
 from simulators.answers cimport Answers, Box, Move, action_at, place
 from simulators.calls cimport (Method, StepLayout, as_double, call, forget, is_float, item_of,
                                layout_of, length_of, read_step, take_over, taken_apart)
@@ -40,6 +40,7 @@ cdef class PythonSimulator(Answers):
     """
 
     cdef Method actions, step, evaluate
+    cdef dict numbers           # state -> its number, for transpositions; of one search
 
     def __init__(self, simulator):
         self.simulator = simulator
@@ -63,6 +64,7 @@ cdef class PythonSimulator(Answers):
         self.table.release = <release_t>release
         if self.outcomes_of is not None:
             self.table.outcomes = <outcomes_t>outcomes
+        self.table.key = <key_t>key
         if self.priors_of is not None:
             self.table.prior = <prior_t>prior
 
@@ -85,6 +87,7 @@ cdef class PythonSimulator(Answers):
             raise self.wrapped(error, method, box, action) from error
 
     cdef int pack_root(self, object state, void *buffer) except -1:
+        self.numbers = None
         hand_over(self.boxed(state), buffer)
         return 0
 
@@ -171,6 +174,19 @@ cdef int32_t evaluate(void *context, const void *state, double *value) noexcept:
     value[0] = as_double(answer)
     forget(answer)
     self.watchful = self.awaits
+    return 0
+
+
+cdef int32_t key(void *context, const void *state, uint64_t *number) noexcept:
+    """States that are equal have the same number."""
+    cdef PythonSimulator self = <PythonSimulator>context
+    cdef Box box = unbox(state)
+    try:
+        if self.numbers is None:
+            self.numbers = {}
+        number[0] = self.numbers.setdefault((box.state, box.player), len(self.numbers))
+    except BaseException as error:
+        return self.failed(error, "hash", box, -1)
     return 0
 
 
