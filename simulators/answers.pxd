@@ -41,12 +41,10 @@ cdef class Answers(SimulatorHandle):
 
     cdef readonly object simulator
     cdef object actions_of, step_of, outcomes_of, evaluate_of, player_of, priors_of
-    cdef bint awaits            # an answer was awaitable
-    cdef bint watchful          # boxes know where they came from: `awaits`, or nothing was valued
+    cdef bint awaits            # a method is a coroutine, or an answer was awaitable
     cdef object error           # what the simulator raised, until take_error
     cdef object waiting         # (iterator, what it yielded, method, Box, action index)
 
-    cdef Box boxed(self, object state)
     # Given what the method returned: how many actions; the value; the step.
     cdef int32_t accept_actions(self, Box box, object answer) except -1
     cdef double accept_value(self, Box box, object answer) except? -1.0
@@ -54,7 +52,7 @@ cdef class Answers(SimulatorHandle):
     # What is kept, or else asked for.
     cdef object priors_for(self, Box box)
     cdef Move next_move(self, Box box, int32_t action, uint64_t *rng)
-    # The box of what `move` leads to.
+    # The box of what `move` leads to, for a simulator that may wait.
     cdef Box arrive(self, Box box, int32_t action, Move move)
     # Remember what was raised; the status for it. And what is told of it.
     cdef int32_t failed(self, object error, str method, Box box, int32_t action)

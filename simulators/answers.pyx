@@ -48,7 +48,7 @@ cdef class Answers(SimulatorHandle):
 
     cdef object settle(self, object awaitable, str method, Box box, int32_t action):
         """The answer of an awaitable, kept in the box; raises Waiting if it has to wait."""
-        self.awaits = self.watchful = True
+        self.awaits = True
         iterator = awaitable.__await__()
         try:
             yielded = next(iterator)
@@ -73,13 +73,6 @@ cdef class Answers(SimulatorHandle):
         return answer
 
     # --- answers -------------------------------------------------------------------------------
-
-    cdef Box boxed(self, object state):
-        cdef Box box = Box.__new__(Box)
-        box.state = state
-        if self.player_of is not None:
-            box.player = self.player_of(state)
-        return box
 
     cdef int32_t accept_actions(self, Box box, object answer) except -1:
         """Puts them into the box. How many there are."""
@@ -116,9 +109,12 @@ cdef class Answers(SimulatorHandle):
         move.reward = checked_number(reward, "reward", box, action)
         move.flags = STEP_TERMINAL if terminal else 0
         move.cumulative = cumulative
-        move.box = self.boxed(state)
-        if move.box.player != box.player:
-            move.flags |= STEP_TURN
+        move.box = Box.__new__(Box)
+        move.box.state = state
+        if self.player_of is not None:
+            move.box.player = self.player_of(state)
+            if move.box.player != box.player:
+                move.flags |= STEP_TURN
         return move
 
     cdef list spread(self, Box box, int32_t action, object answer):
@@ -172,13 +168,13 @@ cdef class Answers(SimulatorHandle):
         return self.accept_step(box, action, self.step_of(box.state, action_at(box, action)))
 
     cdef Box arrive(self, Box box, int32_t action, Move move):
-        """It knows where it came from if it may have to wait and is not kept there."""
+        """It knows where it came from unless it is kept there already."""
         cdef Box arrival = move.box
         if move.shared:
             arrival = Box.__new__(Box)
             arrival.state = move.box.state
             arrival.player = move.box.player
-        if self.watchful and (move.shared or not is_kept(box, action)):
+        if move.shared or not is_kept(box, action):
             kept_of(arrival).origin = (box, action, move)
             if not move.shared:
                 move.box = None             # no circle; hold puts it back
