@@ -1,10 +1,12 @@
 """What a Python simulator said, boxed and checked: the ways that every call of it may take."""
 
+cimport cython
 from libc.stdint cimport int32_t, uint64_t
 
 from mcts_core.native cimport SimulatorHandle
 
 
+@cython.final
 cdef class Kept:
     """What is kept of a state beyond its actions: what was awaited, or drawn by chance."""
 
@@ -17,6 +19,7 @@ cdef class Kept:
     cdef tuple origin
 
 
+@cython.final
 cdef class Box:
     """A state, and what the simulator said about it."""
 
@@ -26,6 +29,7 @@ cdef class Box:
     cdef int player
 
 
+@cython.final
 cdef class Move:
     """A step: one of the outcomes of an action."""
 
@@ -52,7 +56,7 @@ cdef class Answers(SimulatorHandle):
     # What is kept, or else asked for.
     cdef object priors_for(self, Box box)
     cdef Move next_move(self, Box box, int32_t action, uint64_t *rng)
-    # The box of what `move` leads to, for a simulator that may wait.
+    # The box of what `move` leads to.
     cdef Box arrive(self, Box box, int32_t action, Move move)
     # Remember what was raised; the status for it. And what is told of it.
     cdef int32_t failed(self, object error, str method, Box box, int32_t action)

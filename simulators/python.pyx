@@ -1,11 +1,12 @@
 """Python simulators, sync and async, in the form that the engine searches.
 
-The engine's state is a slot of pointers. The usual answers of sync simulators are read here, without
-exceptions or temporary objects; all others in ``simulators.answers``, with a box for what is kept.
-A coroutine that answers without waiting costs no event loop. One that waits makes the search pause
-("pending"); when its answer is there the simulation under way is repeated and finds it in the box,
-so nothing awaited is asked twice. (One exception: where ``step`` is sync, and another method returns
-awaitables without being an ``async def``, the first of them may be asked for twice.)
+The engine's state is a slot of pointers, completed in place as more becomes known. Usual answers of
+sync simulators are read here, without exceptions or temporary objects; all others in
+``simulators.answers``, with a box for what is kept. A coroutine that answers without waiting costs
+no event loop. One that waits makes the search pause ("pending"); when its answer is there the
+simulation under way is repeated and finds it in the box, so nothing awaited is asked twice. (But
+where ``step`` is sync and another method, no ``async def`` itself, returns awaitables, the first of
+them may be asked for twice.)
 """
 
 cimport cython
@@ -303,10 +304,10 @@ cdef int32_t boxed_step(PythonSimulator self, Slot *slot, int32_t action, uint64
 
 cdef int32_t follow(PythonSimulator self, Box box, int32_t action, Move move, Slot *next_slot,
                     double *reward) noexcept:
-    """Hand over what a move leads to, with its box if it may have to wait."""
-    cdef Box arrival = self.arrive(box, action, move) if self.awaits else move.box
+    """Hand over what a move leads to, with the box that it will need."""
+    cdef Box arrival = self.arrive(box, action, move)
     fill(next_slot, <PyObject *>arrival.state, arrival.player)
-    if self.awaits:
+    if self.awaits or move.shared:
         put(next_slot, arrival)
     reward[0] = move.reward
     return move.flags
