@@ -156,9 +156,9 @@ def test_ctrl_c_interrupts_a_search_of_a_python_simulator_and_leaves_it_usable()
             return [0, 1]
 
         def evaluate(self, state: int) -> float:
-            if len(self.asked) == 500:
-                signal.raise_signal(signal.SIGINT)
             self.asked.append(state)
+            if len(self.asked) == 501:
+                signal.raise_signal(signal.SIGINT)
             return 0.0
 
     run = Search(PythonSimulator(Endless()), 0, SearchConfig(simulations=2_000, max_depth=30))
