@@ -22,23 +22,26 @@ from mcts_core.rng cimport uniform
 cdef tuple USUAL = (SimulatedStep, tuple, list, float, int)     # no awaitables
 
 
+@cython.final
 @cython.no_gc
 cdef class Kept:
     pass
 
 
+@cython.final
 @cython.no_gc
 @cython.freelist(256)
 cdef class Box:
     pass
 
 
+@cython.final
 @cython.no_gc
 cdef class Move:
     pass
 
 
-class Waiting(Exception):
+class _Waiting(Exception):
     """Raised inside when a coroutine waits; never leaves the bridge."""
 
 
@@ -47,8 +50,8 @@ cdef class Answers(SimulatorHandle):
     # --- awaitables ----------------------------------------------------------------------------
 
     cdef object settle(self, object awaitable, str method, Box box, int32_t action):
-        """The answer of an awaitable, kept in the box; raises Waiting if it has to wait."""
-        self.awaits = self.watchful = True
+        """The answer of an awaitable, kept in the box; raises _Waiting if it has to wait."""
+        self.awaits = True
         iterator = awaitable.__await__()
         try:
             yielded = next(iterator)
@@ -56,7 +59,7 @@ cdef class Answers(SimulatorHandle):
             return self.keep(method, box, action, stop.value)
         self.waiting = (iterator, yielded, method, box, action)
         hold(box)
-        raise Waiting
+        raise _Waiting
 
     cdef object keep(self, str method, Box box, int32_t action, object answer):
         """Check an awaited answer and put it into the box, where a repeat finds it."""
@@ -73,13 +76,6 @@ cdef class Answers(SimulatorHandle):
         return answer
 
     # --- answers -------------------------------------------------------------------------------
-
-    cdef Box boxed(self, object state):
-        cdef Box box = Box.__new__(Box)
-        box.state = state
-        if self.player_of is not None:
-            box.player = self.player_of(state)
-        return box
 
     cdef int32_t accept_actions(self, Box box, object answer) except -1:
         """Puts them into the box. How many there are."""
@@ -116,9 +112,12 @@ cdef class Answers(SimulatorHandle):
         move.reward = checked_number(reward, "reward", box, action)
         move.flags = STEP_TERMINAL if terminal else 0
         move.cumulative = cumulative
-        move.box = self.boxed(state)
-        if move.box.player != box.player:
-            move.flags |= STEP_TURN
+        move.box = Box.__new__(Box)
+        move.box.state = state
+        if self.player_of is not None:
+            move.box.player = self.player_of(state)
+            if move.box.player != box.player:
+                move.flags |= STEP_TURN
         return move
 
     cdef list spread(self, Box box, int32_t action, object answer):
@@ -172,13 +171,13 @@ cdef class Answers(SimulatorHandle):
         return self.accept_step(box, action, self.step_of(box.state, action_at(box, action)))
 
     cdef Box arrive(self, Box box, int32_t action, Move move):
-        """It knows where it came from if it may have to wait and is not kept there."""
+        """If it may have to wait it knows where it came from, unless it is kept there already."""
         cdef Box arrival = move.box
         if move.shared:
             arrival = Box.__new__(Box)
             arrival.state = move.box.state
             arrival.player = move.box.player
-        if self.watchful and (move.shared or not is_kept(box, action)):
+        if self.awaits and (move.shared or not is_kept(box, action)):
             kept_of(arrival).origin = (box, action, move)
             if not move.shared:
                 move.box = None             # no circle; hold puts it back
@@ -188,7 +187,7 @@ cdef class Answers(SimulatorHandle):
 
     cdef int32_t failed(self, object error, str method, Box box, int32_t action):
         """Remember what was raised; the status for it."""
-        if isinstance(error, Waiting):
+        if isinstance(error, _Waiting):
             return STATUS_PENDING
         if isinstance(error, Exception) and not isinstance(error, SimulatorError):
             self.error = self.wrapped(error, method, box, action)
