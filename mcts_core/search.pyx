@@ -16,7 +16,7 @@ from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMU
 from mcts_core.expansion cimport expand
 from mcts_core.native cimport (STATUS_ERROR, STATUS_NO_MEMORY, STATUS_NOT_FINITE, STATUS_PENDING,
                                SimulatorHandle)
-from mcts_core.selection cimport FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_PUCT, RULE_UCB1
+from mcts_core.selection cimport FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_PUCT, RULE_UCB1, rescale
 from mcts_core.simulation cimport run_slice
 from mcts_core.tree cimport (NODE_CHANCE, NODE_PROVEN, NODE_SETTLED, Arena, Node, arena_arrays,
                              best_child, bytes_of, state_at)
@@ -85,6 +85,7 @@ cdef class Search:
         s.rule.high = -INFINITY
         if s.rule.fixed_range:
             s.rule.low, s.rule.high = config.value_range
+        rescale(&s.rule)
         s.evaluation = {"simulator": EVALUATE_SIMULATOR, "forced": EVALUATE_FORCED,
                         "rollout": EVALUATE_ROLLOUT}[config.evaluation]
         s.max_depth = config.max_depth

@@ -10,7 +10,7 @@ from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, mono
 from mcts_core.expansion cimport expand
 from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
-from mcts_core.selection cimport fill_tables, reciprocal, select_child
+from mcts_core.selection cimport fill_tables, reciprocal, select_child, widen_range
 from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_PROVEN, NODE_SETTLED, NODE_SOME_PROVEN,
                              NODE_TERMINAL, NODE_TURN, NODE_NEXT_READY, NONE, Arena, add_outcome,
                              add_outcomes, arena_grow_states, best_proven, state_at, touch_next)
@@ -195,17 +195,8 @@ cdef void prove(Simulation *s) noexcept nogil:
             best = tree.node[parent].reward + s.discount * (
                 -best if tree.flags[parent] & NODE_TURN else best)
             if tree.flags[s.path[i - 1]] & NODE_CHANCE == 0:
-                widen_range(s, best)
+                widen_range(&s.rule, best, best)
         tree.value[parent] = best
-
-
-cdef inline void widen_range(Simulation *s, double value) noexcept nogil:
-    """An action value was seen."""
-    if not s.rule.fixed_range:
-        if value < s.rule.low:
-            s.rule.low = value
-        if value > s.rule.high:
-            s.rule.high = value
 
 
 cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
@@ -286,9 +277,7 @@ cdef inline void back_up_plain(Simulation *s, double value, bint settled) noexce
         if i > 0:
             value = tree.node[index].reward + discount * (
                 -value if tree.flags[index] & NODE_TURN else value)
-    if not s.rule.fixed_range:
-        s.rule.low = low
-        s.rule.high = high
+    widen_range(&s.rule, low, high)
 
 
 cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
@@ -310,7 +299,7 @@ cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
             if tree.visits[index] == 1:
                 tree.node[parent].tried += 1
                 tree.flags[parent] &= ~NODE_NEXT_READY
-            widen_range(s, tree.value[index])
+            widen_range(&s.rule, tree.value[index], tree.value[index])
     if tree.flags[0] & NODE_SOME_PROVEN:
         value = at_least_proven(tree, 0, s.path[1], value)
     tree.visits[0] += 1
