@@ -5,6 +5,7 @@
 #define MCTS_CORE_ROWS_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -99,18 +100,19 @@ MCTS_CORE_INLINE int32_t mcts_core_best_narrow(int kind, int small, const int32_
                                                int32_t count, double low, double scale,
                                                double factor, double *best_score)
 {
-    int32_t best = 0, i = 0;
+    size_t best = 0, i = 0; /* of the size of a pointer: no widening for each child */
+    const size_t n = (size_t)count;
     double top = -INFINITY;
-    for (; i + 4 <= count; i += 4) {
+    for (; i + 4 <= n; i += 4) {
         MCTS_CORE_TRY(i);
         MCTS_CORE_TRY(i + 1);
         MCTS_CORE_TRY(i + 2);
         MCTS_CORE_TRY(i + 3);
     }
-    for (; i < count; i++)
+    for (; i < n; i++)
         MCTS_CORE_TRY(i);
     *best_score = top;
-    return best;
+    return (int32_t)best;
 }
 
 #if MCTS_CORE_AVX512

@@ -6,7 +6,7 @@ from libc.stdint cimport uintptr_t
 from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR, Simulation,
                                 Widening)
 from mcts_core.selection cimport (FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_GUMBEL, RULE_PUCT,
-                                  RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, row_t)
+                                  RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, rescale, row_t)
 from mcts_core.tree cimport COLUMN_HOME, COLUMN_IN_FLIGHT, COLUMN_RAW, COLUMN_SQUARE
 
 cdef dict KINDS = {"puct": RULE_PUCT, "ucb1": RULE_UCB1, "ucb1_tuned": RULE_UCB1_TUNED,
@@ -45,6 +45,7 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
     s.rule.high = -INFINITY
     if s.rule.fixed_range:
         s.rule.low, s.rule.high = config.value_range
+    rescale(&s.rule)
     s.evaluation = EVALUATIONS[config.evaluation]
     s.max_depth = config.max_depth
     s.discount = config.discount

@@ -275,7 +275,7 @@ cdef void prove(Simulation *s) noexcept nogil:
             best = tree.node[parent].reward + s.discount * (
                 -best if tree.flags[parent] & NODE_TURN else best)
             if tree.flags[s.path[i - 1]] & NODE_CHANCE == 0:
-                widen_range(&s.rule, best)
+                widen_range(&s.rule, best, best)
         tree.value[parent] = best
 
 
@@ -359,9 +359,7 @@ cdef inline void back_up_plain(Simulation *s, double value, bint settled) noexce
         if i > 0:
             value = tree.node[index].reward + discount * (
                 -value if tree.flags[index] & NODE_TURN else value)
-    if not s.rule.fixed_range:
-        s.rule.low = low
-        s.rule.high = high
+    widen_range(&s.rule, low, high)
 
 
 cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
@@ -385,7 +383,7 @@ cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
             if tree.visits[index] == 1 and tree.in_flight == NULL:
                 tree.node[parent].tried += 1
                 tree.flags[parent] &= ~NODE_NEXT_READY
-            widen_range(&s.rule, tree.value[index])
+            widen_range(&s.rule, tree.value[index], tree.value[index])
     if tree.flags[0] & NODE_SOME_PROVEN:
         value = at_least_proven(tree, 0, s.path[1], value)
     tree.visits[0] += 1

@@ -113,7 +113,7 @@ cdef void back_up_shared(Simulation *s, double value, bint settled) noexcept nog
             if tree.visits[edge] == 1 and tree.in_flight == NULL:
                 tree.node[parent].tried += 1
                 tree.flags[parent] &= ~NODE_NEXT_READY
-            widen_range(&s.rule, tree.value[edge])
+            widen_range(&s.rule, tree.value[edge], tree.value[edge])
     if tree.flags[0] & NODE_SOME_PROVEN:
         value = at_least_proven(tree, 0, s.path[1], value)
     take_return(tree, 0, value)
@@ -149,7 +149,7 @@ cdef void prove_shared(Simulation *s) noexcept nogil:
         tree.flags[home] |= NODE_SOME_PROVEN
         if tree.flags[home] & NODE_CHANCE:
             return
-        widen_range(&s.rule, tree.value[s.path[i]])
+        widen_range(&s.rule, tree.value[s.path[i]], tree.value[s.path[i]])
         if not decides(s, home, tree.value[s.path[i]], &best):
             return
         i -= 1

@@ -14,7 +14,7 @@ cdef int32_t LARGEST = 2147483647
 # costs as much as the search itself. Only used with the GIL held.
 cdef enum:
     KEPT = 2
-cdef size_t KEPT_BYTES = 256 * 1024 * 1024   # a larger arena is given back
+cdef size_t KEPT_BYTES = 256 * 1024 * 1024   # of them together; what is more is given back
 cdef Arena[KEPT] kept
 
 
@@ -66,12 +66,15 @@ cdef void plant(Arena *arena) noexcept nogil:
 
 cdef void arena_free(Arena *arena) noexcept nogil:
     cdef int i
+    cdef size_t total
     free_columns(arena)
+    total = bytes_of(arena, arena.capacity, arena.state_slots)
     arena.size = 0
     arena.state_count = 0
     for i in range(KEPT):
-        if kept[i].capacity == 0 and arena.state_slots > 0 and \
-                bytes_of(arena, arena.capacity, arena.state_slots) <= KEPT_BYTES:
+        total += bytes_of(&kept[i], kept[i].capacity, kept[i].state_slots)
+    for i in range(KEPT):
+        if kept[i].capacity == 0 and arena.state_slots > 0 and total <= KEPT_BYTES:
             kept[i] = arena[0]
             memset(arena, 0, sizeof(Arena))
             return

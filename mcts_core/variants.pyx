@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, fmax, fmin, log, pow, sqrt
 from mcts_core.gumbel cimport select_halving, select_improved
 from mcts_core.selection cimport (FPU_FIRST, FPU_PARENT, RULE_GUMBEL, RULE_PUCT, RULE_ROW,
                                   RULE_UCB1, RULE_UCB1_TUNED, Rule, fill_tables, mean_tried,
-                                  normaliser, score_of, sqrt_log, visits_of)
+                                  rescale, score_of, sqrt_log, visits_of)
 from mcts_core.transpositions cimport refresh
 from mcts_core.tree cimport NODE_PROVEN, NODE_SOME_PROVEN, Arena
 
@@ -72,13 +72,14 @@ cdef Row row_of(const Simulation *s, int32_t index) noexcept nogil:
     if rule.by_node and not rule.fixed_range:
         normalise_by_node(s, index, &row.low, &row.scale)
     else:
-        normaliser(rule, &row.low, &row.scale)
+        row.low = rule.offset
+        row.scale = rule.scale
     return row
 
 
 cdef void normalise_by_node(const Simulation *s, int32_t index, double *low,
                             double *scale) noexcept nogil:
-    """As ``normaliser``, over the value of the node and those of its tried children (mctx,
+    """As ``rescale``, over the value of the node and those of its tried children (mctx,
     ``qtransform_by_parent_and_siblings``)."""
     cdef const Arena *tree = &s.arena
     cdef int32_t first = tree.node[index].first_child, i
@@ -95,8 +96,9 @@ cdef void normalise_by_node(const Simulation *s, int32_t index, double *low,
             range_of.high = fmax(range_of.high, tree.value[i])
     range_of.low = fmin(range_of.low, total / visits)
     range_of.high = fmax(range_of.high, total / visits)
-    normaliser(&range_of, low, scale)
+    rescale(&range_of)
     low[0] = range_of.low
+    scale[0] = range_of.scale
 
 
 cdef int32_t best_of(const Simulation *s, int32_t index, const Row *row,
