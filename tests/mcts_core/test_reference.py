@@ -88,7 +88,7 @@ def test_a_larger_model_agrees_after_thousands_of_simulations() -> None:
 
 
 @pytest.mark.parametrize("selection", ["puct", "ucb1"])
-@pytest.mark.parametrize("actions", [15, 16, 17, 18, 19, 64, 130])
+@pytest.mark.parametrize("actions", [3, 16, 19, 64, 95, 96, 97, 130])
 def test_wide_nodes_and_their_ties_agree(selection: str, actions: int) -> None:
     random = SplitMix64(actions)
     rewards = [random.below(3) / 2 for _ in range(2 * actions)]
@@ -107,6 +107,29 @@ def test_wide_nodes_and_their_ties_agree(selection: str, actions: int) -> None:
             run = Search(model, 0, config)
             run.run()
             assert_same_tree(run, reference_search(model, 0, config))
+
+
+@pytest.mark.parametrize("selection", ["puct", "ucb1"])
+@pytest.mark.parametrize("actions", [3, 100])
+def test_more_visits_than_the_tables_hold_agree(selection: str, actions: int) -> None:
+    model = TabularModel(
+        [0, actions, actions],
+        range(actions + 1),
+        [1] * actions,
+        [1.0, 0.875, *[0.5] * (actions - 2)],
+    )
+    config = SearchConfig(
+        simulations=20_000,
+        max_depth=1,
+        exploration=0.01,
+        selection=selection,  # type: ignore[arg-type]
+    )
+    run = Search(model, 0, config)
+    run.run()
+    root = reference_search(model, 0, config)
+    assert root.children is not None
+    assert root.children[0].visits > 2**14
+    assert_same_tree(run, root)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1])
