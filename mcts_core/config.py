@@ -10,7 +10,7 @@ from mcts_core.errors import ConfigError
 __all__ = ["MAX_SEED", "Evaluation", "SearchConfig", "Selection"]
 
 Selection = Literal["puct", "ucb1"]
-Evaluation = Literal["forced", "rollout", "simulator"]
+Evaluation = Literal["decisive", "forced", "rollout", "simulator"]
 
 MAX_SEED: Final = 2**64 - 1
 MAX_COUNT: Final = 2**31 - 2
@@ -41,8 +41,13 @@ class SearchConfig:
             of action values seen so far in this tree (Schrittwieser et al. 2020, MuZero, eq. 5).
         evaluation: value of a new leaf. "simulator": its ``evaluate``; "forced": follow the
             moves while exactly one is legal, then ``evaluate``; "rollout": random moves to the
-            end or the horizon, then ``evaluate``. A state where the search ends (terminal, no
-            action, horizon) is always worth its ``evaluate``.
+            end or the horizon, then ``evaluate``; "decisive": a rollout whose player makes the
+            first move that wins at once, by ending the world with a reward of at least the upper
+            bound of ``value_range`` (which must be given); else a random one, taken back where
+            the other player could then win at once and another move is left (decisive and
+            anti-decisive moves, Teytaud & Teytaud 2010). ``Search`` refuses it where there is
+            chance. A state where the search ends (terminal, no action, horizon) is always worth
+            its ``evaluate``.
         solver: prove values (MCTS-Solver, Winands et al. 2008, generalised to any return): a place
             where the world or the horizon ends is proven, and so is a state all of whose actions
             are, or one of them at the upper bound of ``value_range``, which must then bound the
@@ -84,6 +89,9 @@ class SearchConfig:
         else:
             check_real("fpu", self.fpu, -math.inf, math.inf)
         _check_range("value_range", self.value_range)
+        if self.evaluation == "decisive" and self.value_range is None:
+            wanted = '(low, high) with evaluation "decisive": high is what a winning move pays'
+            raise ConfigError("value_range", None, wanted)
 
     def replace(self, **changes: object) -> "SearchConfig":
         """Return a copy with some fields changed, checked again."""

@@ -51,6 +51,7 @@ cdef class AddressSimulator(SimulatorHandle):
         evaluate: an ``evaluate_t``.
         prior: a ``prior_t``.
         outcomes: an ``outcomes_t``.
+        rollout: a ``rollout_t``.
         stochastic: True if ``step`` draws and there is no ``outcomes``: the engine then tells
             outcomes apart by their bytes.
         keep: an object that must live as long as the addresses.
@@ -61,7 +62,7 @@ cdef class AddressSimulator(SimulatorHandle):
 
     def __init__(self, state_size, pack, unpack, *, uintptr_t legal, uintptr_t step,
                  uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
-                 bint stochastic=False, keep=None):
+                 uintptr_t rollout=0, bint stochastic=False, keep=None):
         if state_size < 1:
             raise SimulatorError(f"state_size: got {state_size}, wanted at least 1 byte")
         if legal == 0 or step == 0:
@@ -76,6 +77,7 @@ cdef class AddressSimulator(SimulatorHandle):
         self.table.evaluate = <evaluate_t>evaluate
         self.table.prior = <prior_t>prior
         self.table.outcomes = <outcomes_t>outcomes
+        self.table.rollout = <rollout_t>rollout
         if stochastic and outcomes == 0:
             self.table.outcomes = one_of_many
 

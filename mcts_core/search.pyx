@@ -11,8 +11,9 @@ from mcts_core import config as settings, result
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR,
-                                Simulation, monotonic_ns, simulation_free, simulation_init, widen)
+from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT,
+                                EVALUATE_SIMULATOR, Simulation, monotonic_ns, simulation_free,
+                                simulation_init, widen)
 from mcts_core.expansion cimport expand
 from mcts_core.native cimport (STATUS_ERROR, STATUS_NO_MEMORY, STATUS_NOT_FINITE, STATUS_PENDING,
                                SimulatorHandle)
@@ -86,7 +87,11 @@ cdef class Search:
         if s.rule.fixed_range:
             s.rule.low, s.rule.high = config.value_range
         s.evaluation = {"simulator": EVALUATE_SIMULATOR, "forced": EVALUATE_FORCED,
-                        "rollout": EVALUATE_ROLLOUT}[config.evaluation]
+                        "rollout": EVALUATE_ROLLOUT,
+                        "decisive": EVALUATE_DECISIVE}[config.evaluation]
+        if s.evaluation == EVALUATE_DECISIVE and s.table.outcomes != NULL:
+            raise ConfigError("evaluation", config.evaluation, "another one: this simulator has "
+                              "chance (or lists outcomes), and no move is sure to end the world")
         s.max_depth = config.max_depth
         s.discount = config.discount
         s.prior_mix = config.prior_mix

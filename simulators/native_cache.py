@@ -23,78 +23,11 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from mcts_core.errors import SimulatorError
+from simulators.native_rng import below
+from simulators.native_wrappers import WRAPPERS, constants, copier, header, on_stack, wanted
 
 __all__ = ["Built", "build", "cache_folder"]
 
-HEADER = """
-import numba
-from numba import carray, types
-
-VOID = types.voidptr
-INTS = types.CPointer(types.int32)
-FLOATS = types.CPointer(types.float64)
-"""
-
-# What the engine calls; `legal`, `step`, ... are the compiled functions of the author. An exception
-# inside becomes status -1, as does a count that cannot be: a C function has no other way to say it.
-WRAPPERS = {
-    "legal": """
-@numba.cfunc(types.int32(VOID, VOID, INTS, types.int32), cache=CACHE)
-def c_legal(context, state, actions, capacity):
-    if capacity < MAX_ACTIONS:
-        return MAX_ACTIONS
-    try:
-        count = legal(carray(state, 1, DTYPE)[0], carray(actions, MAX_ACTIONS))
-        return count if 0 <= count <= MAX_ACTIONS else -1
-    except Exception:
-        return -1
-""",
-    "step": """
-@numba.cfunc(
-    types.int32(VOID, VOID, types.int32, types.CPointer(types.uint64), VOID, FLOATS, INTS),
-    cache=CACHE,
-)
-def c_step(context, state, action, rng, next_state, reward, outcome):
-    before = carray(state, 1, DTYPE)
-    after = carray(next_state, 1, DTYPE)
-    after[0] = before[0]
-    outcome[0] = 0
-    try:
-        gained, terminal = step(after[0], action, carray(rng, 1))
-        reward[0] = gained
-        return TURN(before[0], after[0]) + (1 if terminal else 0)
-    except Exception:
-        return -1
-""",
-    "evaluate": """
-@numba.cfunc(types.int32(VOID, VOID, FLOATS), cache=CACHE)
-def c_evaluate(context, state, value):
-    try:
-        value[0] = evaluate(carray(state, 1, DTYPE)[0])
-        return 0
-    except Exception:
-        return -1
-""",
-    "prior": """
-@numba.cfunc(types.int32(VOID, VOID, types.int32, FLOATS), cache=CACHE)
-def c_prior(context, state, count, weights):
-    try:
-        prior(carray(state, 1, DTYPE)[0], carray(weights, count))
-        return 0
-    except Exception:
-        return -1
-""",
-    "player": """
-@numba.njit
-def TURN(before, after):
-    return 2 if player(before) != player(after) else 0
-""",
-}
-FIXED_TURN = """
-@numba.njit
-def TURN(before, after):
-    return {turn}
-"""
 # Modules whose content the versions of Python and of numpy and numba fix.
 FIXED = frozenset({*sys.stdlib_module_names, "numba", "numpy"})
 WANTED = {
@@ -126,17 +59,16 @@ def build(
     Raises:
         SimulatorError: numba cannot compile a function; the message names it.
     """
-    turn = FIXED_TURN.format(turn=2 if alternate else 0)
-    source = HEADER + (WRAPPERS["player"] if "player" in functions else turn)
-    names = [name for name in ("legal", "step", "evaluate", "prior") if name in functions]
+    source = header(functions, alternate=alternate)
+    names = wanted(functions, dtype, max_actions)
     path = _source_file(source, dtype, max_actions, functions)
     module = types.ModuleType(path.stem if path else f"native_simulator_{id(functions)}")
     if path:
         sys.modules[module.__name__] = module  # where numba looks when it loads what it kept
-    module.__dict__.update(DTYPE=dtype, MAX_ACTIONS=max_actions)
+    module.__dict__.update(constants(dtype, max_actions), below=below)
     for name, function in functions.items():
         is_compiled = hasattr(function, "py_func")
-        module.__dict__[name] = function if is_compiled else numba.njit(function)
+        module.__dict__[name] = function if is_compiled else numba.njit(forceinline=True)(function)
     module.__dict__["CACHE"] = path is not None
     module.__dict__["__file__"] = filename = str(path or "<native simulator>")
     exec(compile(source, filename, "exec"), module.__dict__)
@@ -146,8 +78,10 @@ def build(
         try:
             _define(compile(text, filename, "exec"), module)
         except NumbaError as error:
-            raise SimulatorError(_explain(name, functions, error)) from error
-    return Built({name: module.__dict__[f"c_{name}"].address for name in names}, module)
+            if name != "rollout":  # which the engine can do without
+                raise SimulatorError(_explain(name, functions, error)) from error
+    made = {name: module.__dict__.get(f"c_{name}") for name in names}
+    return Built({name: function.address for name, function in made.items() if function}, module)
 
 
 def _define(code: types.CodeType, module: types.ModuleType) -> None:
@@ -179,8 +113,8 @@ def _explain(name: str, functions: dict[str, Callable[..., Any]], error: Excepti
     """Which function numba refused, and the first line of why."""
     reasons = [line.strip() for line in str(error).splitlines() if line.strip()]
     useful = [line for line in reasons if not line.startswith(("Failed in", "-", "File", "During"))]
-    wanted = WANTED[name] + (f" and {WANTED['player']}" if "player" in functions else "")
-    return f"{name}: does not compile: {(useful or reasons)[0][:200]}; wanted {wanted}"
+    expected = WANTED[name] + (f" and {WANTED['player']}" if "player" in functions else "")
+    return f"{name}: does not compile: {(useful or reasons)[0][:200]}; wanted {expected}"
 
 
 def cache_folder() -> Path:
@@ -199,10 +133,11 @@ def _source_file(
     """The file beside which numba keeps the code, or None where nothing can be kept."""
     digest = hashlib.sha256()
     try:
-        parts = [source, *WRAPPERS.values(), repr(dtype), dtype.itemsize, max_actions]
+        ours = [line for made in (on_stack, copier) for line in _code(made.__code__)]
+        parts = [source, *WRAPPERS.values(), *ours, repr(dtype), dtype.itemsize, max_actions]
         for part in (*parts, numba.__version__, np.__version__):
             digest.update(repr(part).encode())
-        for name, function in sorted(functions.items()):
+        for name, function in sorted({**functions, "below": below}.items()):
             for item in fingerprint(function, set()):
                 digest.update(f"{name} {item}\n".encode())
     except TypeError:
