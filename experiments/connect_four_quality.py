@@ -175,7 +175,7 @@ def main(count: int, seed: int, evaluations: Sequence[Evaluation], as_json: bool
             solver=solver,
             seed=1,
         )
-        row = {"evaluation": evaluation, "solver": solver, "budget": budget}
+        row: dict[str, Any] = {"evaluation": evaluation, "solver": solver, "budget": budget}
         table.append(row | score(game, solved, config))
     if as_json:
         click.echo(json.dumps(table))

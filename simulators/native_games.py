@@ -27,7 +27,7 @@ def _legal(state: State, actions: Actions) -> int:
     count = 0
     for column in range(7):
         actions[count] = column  # overwritten by the next if it is full
-        count += 1 - np.int64((taken >> np.uint64(7 * column + 5)) & ONE)
+        count += 1 - int((taken >> np.uint64(7 * column + 5)) & ONE)
     return count
 
 

@@ -1,10 +1,10 @@
-"""The texts of a native simulator's C functions, which native_cache compiles around the author's."""
+"""The texts of a native simulator's C functions, compiled around the author's by native_cache."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -49,7 +49,7 @@ def on_stack(size: int) -> Any:
     """A numba function without arguments that returns the address of ``size`` bytes on the stack of
     its caller, others for each place that calls it; LLVM keeps them in registers where it can."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def address(typing_context: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             with builder.goto_entry_block():
@@ -66,10 +66,12 @@ def copier(size: int) -> Any:
     """A numba function (to, source) that copies ``size`` bytes between addresses. (An assignment of
     records would copy byte by byte, and keep each byte in a register of its own.)"""
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def copy(typing_context: Any, to: Any, source: Any) -> Any:
+    @intrinsic
+    def copy(typing_context: Any, target: Any, origin: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            cgutils.raw_memcpy(builder, *arguments, ir.Constant(ir.IntType(64), size), 1)
+            to, source = arguments
+            length = ir.Constant(ir.IntType(64), size)
+            cgutils.raw_memcpy(builder, to, source, length, 1)  # type: ignore[no-untyped-call]
             return context.get_dummy_value()
 
         return types.void(types.voidptr, types.voidptr), code
