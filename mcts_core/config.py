@@ -11,7 +11,7 @@ __all__ = ["MAX_SEED", "RULES", "Evaluation", "Normalisation", "Root", "SearchCo
 
 Normalisation = Literal["node", "tree"]
 Root = Literal["gumbel", "selection"]
-Evaluation = Literal["forced", "rollout", "simulator"]
+Evaluation = Literal["decisive", "forced", "rollout", "simulator"]
 
 RULES: Final = ("gumbel", "puct", "ucb1", "ucb1_tuned", "puct_numba", "ucb1_numba")
 """The selection rules that have a name; any other is "package.module:attribute"."""
@@ -74,8 +74,13 @@ class SearchConfig:
             action values seen so far, see ``normalisation``.
         evaluation: value of a new leaf. "simulator": its ``evaluate``; "forced": follow the
             moves while exactly one is legal, then ``evaluate``; "rollout": random moves to the
-            end or the horizon, then ``evaluate``. A state where the search ends (terminal, no
-            action, horizon) is always worth its ``evaluate``.
+            end or the horizon, then ``evaluate``; "decisive": a rollout whose player makes the
+            first move that wins at once, by ending the world with a reward of at least the upper
+            bound of ``value_range`` (which must be given); else a random one, taken back where
+            the other player could then win at once and another move is left (decisive and
+            anti-decisive moves, Teytaud & Teytaud 2010). ``Search`` refuses it where there is
+            chance. A state where the search ends (terminal, no action, horizon) is always worth
+            its ``evaluate``.
         solver: prove values (MCTS-Solver, Winands et al. 2008, generalised to any return): a place
             where the world or the horizon ends is proven, and so is a state all of whose actions
             are, or one of them at the upper bound of ``value_range``, which must then bound the
@@ -159,6 +164,9 @@ class SearchConfig:
         _check_range("value_range", self.value_range)
         _check_widening("widening", self.widening)
         _check_widening("chance_widening", self.chance_widening)
+        if self.evaluation == "decisive" and self.value_range is None:
+            wanted = '(low, high) with evaluation "decisive": high is what a winning move pays'
+            raise ConfigError("value_range", None, wanted)
 
     def replace(self, **changes: object) -> "SearchConfig":
         """Return a copy with some fields changed, checked again."""

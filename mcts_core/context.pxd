@@ -11,6 +11,7 @@ cdef enum:
     EVALUATE_SIMULATOR = 0
     EVALUATE_FORCED = 1
     EVALUATE_ROLLOUT = 2
+    EVALUATE_DECISIVE = 3
 
 ctypedef struct Ranked:     # an action on its way into the order of falling prior
     float prior
@@ -75,7 +76,7 @@ ctypedef struct Simulation:
     int32_t *actions
     double *weights
     Ranked *ranked
-    char *scratch           # three states: of the step under way, and two of a rollout
+    char *scratch           # four states: of the step under way, and three of a rollout
     size_t scratch_stride
     const void *bad_state   # what was not finite, for the message
     int32_t bad_action
@@ -125,6 +126,16 @@ cdef inline int32_t legal(Simulation *s, const void *state) noexcept nogil:
             return STATUS_NO_MEMORY
         count = s.table.legal(s.table.context, state, s.actions, s.wide)
     return count
+
+
+cdef inline int value_of(Simulation *s, const void *state, double *value) noexcept nogil:
+    """The simulator's estimate, checked. 0 or above, or a status."""
+    cdef int status = 0
+    if s.table.evaluate != NULL:
+        status = s.table.evaluate(s.table.context, state, value)
+        if status >= 0 and not fabs(value[0]) <= LIMIT:
+            status = refuse(s, state, -1, value[0])
+    return status
 
 
 cdef inline int push(Simulation *s, int32_t index) noexcept nogil:

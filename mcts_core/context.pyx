@@ -13,7 +13,7 @@ cdef int simulation_init(Simulation *s, SimulatorTable *table, int columns,
     s.table = table
     s.stride = 1
     s.scratch_stride = (table.state_size + 7) // 8 * 8
-    s.scratch = <char *>calloc(3, s.scratch_stride)
+    s.scratch = <char *>calloc(4, s.scratch_stride)
     if s.scratch == NULL or arena_init(&s.arena, table.state_size, columns, limit) < 0:
         return STATUS_NO_MEMORY
     return 0

@@ -33,6 +33,7 @@ class AddressSimulator(SimulatorHandle):
         prior: int = 0,
         outcomes: int = 0,
         key: int = 0,
+        rollout: int = 0,
         stochastic: bool = False,
         dtype: object = None,
         keep: object = None,

@@ -3,7 +3,9 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport uintptr_t
 
-from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR, Simulation,
+from mcts_core.errors import ConfigError
+
+from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR, Simulation,
                                 Widening)
 from mcts_core.selection cimport (FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_GUMBEL, RULE_PUCT,
                                   RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, rescale, row_t)
@@ -12,7 +14,7 @@ from mcts_core.tree cimport COLUMN_HOME, COLUMN_IN_FLIGHT, COLUMN_RAW, COLUMN_SQ
 cdef dict KINDS = {"puct": RULE_PUCT, "ucb1": RULE_UCB1, "ucb1_tuned": RULE_UCB1_TUNED,
                    "gumbel": RULE_GUMBEL}
 cdef dict EVALUATIONS = {"simulator": EVALUATE_SIMULATOR, "forced": EVALUATE_FORCED,
-                         "rollout": EVALUATE_ROLLOUT}
+                         "rollout": EVALUATE_ROLLOUT, "decisive": EVALUATE_DECISIVE}
 
 
 cdef int columns_of(object config, object rule, bint shared):
@@ -47,6 +49,9 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
         s.rule.low, s.rule.high = config.value_range
     rescale(&s.rule)
     s.evaluation = EVALUATIONS[config.evaluation]
+    if s.evaluation == EVALUATE_DECISIVE and s.table.outcomes != NULL:
+        raise ConfigError("evaluation", config.evaluation, "another one: this simulator has chance "
+                          "(or lists outcomes), and no move is sure to end the world")
     s.max_depth = config.max_depth
     s.discount = config.discount
     s.prior_mix = config.prior_mix

@@ -1,15 +1,17 @@
 """The simulations of a search, without the GIL: select, expand, evaluate, back up.
 reference.py says the same in plain Python and is the page to read first."""
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
-from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, monotonic_ns, push,
-                                refuse, release, step)
+from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT,
+                                EVALUATE_SIMULATOR, legal, monotonic_ns, push, release, step,
+                                value_of)
+from mcts_core.decisive cimport play_decisive
 from mcts_core.expansion cimport expand
 from mcts_core.gumbel cimport advance_halving
-from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
+from mcts_core.native cimport STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below, uniform
 from mcts_core.selection cimport fill_tables, reciprocal, select_child, widen_range
 from mcts_core.transpositions cimport back_up_shared, find, prove_shared, remember
@@ -279,6 +281,19 @@ cdef void prove(Simulation *s) noexcept nogil:
         tree.value[parent] = best
 
 
+cdef inline bint roll_out(Simulation *s, const void *state, int32_t depth,
+                          double *worth) noexcept nogil:
+    """The rollout by the simulator's own function, if it is one and nothing goes wrong."""
+    cdef uint64_t rng = s.rng
+    cdef double win = s.rule.high if s.evaluation == EVALUATE_DECISIVE else INFINITY
+    if s.evaluation < EVALUATE_ROLLOUT \
+            or s.table.rollout(s.table.context, state, s.max_depth - depth, s.discount, win, &rng,
+                               worth) < 0:
+        return False
+    s.rng = rng
+    return True
+
+
 cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
                   double *worth) noexcept nogil:
     """Discounted return from ``state`` for its player: forced or random moves, then value."""
@@ -287,6 +302,10 @@ cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
     cdef int status = 0
     cdef const void *here = state
     cdef void *there
+    if s.table.rollout != NULL and not settled and roll_out(s, state, depth, worth):
+        return 0
+    if s.evaluation == EVALUATE_DECISIVE and not settled:
+        return play_decisive(s, state, depth, worth)
     while s.evaluation != EVALUATE_SIMULATOR and flags & STEP_TERMINAL == 0 \
             and depth < s.max_depth:
         count = legal(s, here)
@@ -308,10 +327,8 @@ cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
         here = there
         turn = 1 - turn
         depth += 1
-    if status == 0 and s.table.evaluate != NULL:
-        status = s.table.evaluate(s.table.context, here, &value)
-        if status >= 0 and not fabs(value) <= LIMIT:
-            status = refuse(s, here, NONE, value)
+    if status == 0:
+        status = value_of(s, here, &value)
     if here != state:
         release(s, here)
     worth[0] = total + weight * value

@@ -11,7 +11,8 @@ import numpy as np
 from mcts_core.config import MAX_SEED, check_int
 from mcts_core.native import AddressSimulator
 from mcts_core.reference import SplitMix64
-from simulators.native import Actions, Rng, State, compile_simulator, next_u64
+from simulators.native import Actions, Rng, State, compile_simulator
+from simulators.native_rng import next_u64
 
 __all__ = ["MOST_MOVES", "p_game_move_values", "p_game_root", "p_game_value", "p_games"]
 

@@ -9,7 +9,7 @@ from mcts_core.reference import ReferenceNode, SplitMix64, best_child
 from mcts_core.reference import search as reference_search
 from mcts_core.rng import SplitMix64 as CompiledSplitMix64
 from simulators import TabularModel
-from tests.models import configs, models
+from tests.models import configs, decisive_configs, models
 
 
 def assert_same_tree(run: Search, root: ReferenceNode) -> None:
@@ -47,6 +47,16 @@ def test_the_engine_grows_the_reference_tree_bit_for_bit(
         assert_same_tree(run, root)
         if count:
             assert run.result().action == best_child(root).action
+
+
+@settings(max_examples=400, deadline=None)
+@given(models(most_outcomes=1, most_actions=4), decisive_configs)
+def test_decisive_rollouts_grow_the_reference_tree_bit_for_bit(
+    model: TabularModel, config: SearchConfig
+) -> None:
+    run = Search(model, 0, config)
+    run.run()
+    assert_same_tree(run, reference_search(model, 0, config))
 
 
 @settings(max_examples=60, deadline=None)
