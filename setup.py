@@ -11,14 +11,23 @@ from setuptools import Extension, setup
 DEBUG = os.environ.get("HARNESS_ROUTER_DEBUG") == "1"
 
 MODULES = (
+    "mcts_core.batch",
     "mcts_core.context",
     "mcts_core.exact",
     "mcts_core.expansion",
+    "mcts_core.gumbel",
     "mcts_core.native",
+    "mcts_core.readout",
+    "mcts_core.reuse",
     "mcts_core.rng",
+    "mcts_core.root",
     "mcts_core.search",
+    "mcts_core.settings",
+    "mcts_core.shared",
     "mcts_core.simulation",
+    "mcts_core.transpositions",
     "mcts_core.tree",
+    "mcts_core.variants",
     "simulators.answers",
     "simulators.python",
     "simulators.tabular",
@@ -30,6 +39,8 @@ extensions = [
     Extension(
         name,
         [name.replace(".", "/") + ".pyx"],
+        depends=["mcts_core/rows.h"],
+        include_dirs=["."],
         extra_compile_args=[*FLAGS, "-ffp-contract=off", "-fno-math-errno"],
     )
     for name in MODULES

@@ -191,7 +191,7 @@ int64_t floor_search(int kind, int32_t branching, int32_t depth, int32_t simulat
     fill_tables();
     for (int32_t run = 0; run < repeats; run++) {
         const double start = now();
-        Edge root = {UNEXPANDED, 0, 0, 0};
+        Edge root = {UNEXPANDED, 0, 1, 0}; /* evaluated, as every node is */
         if (arena_reset(branching, blocks_needed(branching, depth, simulations)) < 0)
             return NO_MEMORY;
         if (ahead)

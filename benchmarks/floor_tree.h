@@ -228,7 +228,7 @@ typedef struct { /* of one simulation: [level] the node, its children, and the c
 INLINE int descend(const Rule *rule, Path *path, Edge *node, int32_t count)
 {
     const int32_t level = path->length++;
-    const int32_t passes = node->visits - (level > 0);
+    const int32_t passes = node->visits - 1; /* its own evaluation */
     if (node->block == UNEXPANDED) {
         node->block = new_block(count, rule->width);
         node->count = count;
@@ -249,6 +249,6 @@ INLINE void back_up(const Rule *rule, const Path *path, double value, double sig
         Edge *node = path->node[i], *edges = path->edges[i];
         count_visit(rule, edges, path->chosen[i], value);
         if (rule->ahead)
-            node->next = choose(rule, node, edges, node->visits - (i > 0));
+            node->next = choose(rule, node, edges, node->visits - 1);
     }
 }

@@ -17,6 +17,31 @@ ctypedef struct Ranked:     # an action on its way into the order of falling pri
     int32_t action
     int32_t order
 
+ctypedef struct Known:      # states that have a node: a hash table, empty while mask is 0
+    uint64_t *keys
+    int32_t *depths
+    int32_t *nodes          # NONE: a free slot
+    int32_t mask            # slots - 1, a power of two
+    int32_t count
+
+ctypedef struct Leaf:       # a new node that awaits its evaluation
+    int32_t node
+    int32_t depth
+
+ctypedef struct Widening:   # how many children a node visited N times may open: k N^alpha
+    double k                # 0: all
+    double alpha
+
+ctypedef struct Halving:    # sequential halving at a Gumbel root
+    bint on
+    int32_t planned         # simulations that the halving is spread over
+    int32_t most            # actions of the first round
+    int32_t considered      # actions of this round
+    int32_t rank            # which of them is next
+    int32_t rounds          # rounds left with so many
+    int32_t visits          # visits that each of them has
+    double *scores          # [children of the root] Gumbel noise + logit, falling
+
 ctypedef struct Simulation:
     SimulatorTable *table
     Arena arena
@@ -26,6 +51,19 @@ ctypedef struct Simulation:
     double discount
     double prior_mix
     bint solver
+    bint plain              # select_child is the whole rule
+    Widening widening
+    Widening chance_widening
+    int32_t virtual_loss
+    double value_scale      # of the improved policy
+    double visit_scale
+    bint rescale
+    Halving halving
+    Known known             # where transpositions are looked for
+    bint early_stop
+    bint decided            # ... and it did: no simulation left could change the choice
+    bint collecting         # leaves are kept for a batch instead of being evaluated
+    Leaf leaf               # the last one that was collected
     uint64_t rng
     int32_t done            # simulations so far
     int32_t stride          # simulations between two looks at the clock
@@ -43,7 +81,8 @@ ctypedef struct Simulation:
     double bad_number
 
 # Allocate the buffers (the settings are the caller's); free them and the states.
-cdef int simulation_init(Simulation *s, SimulatorTable *table) noexcept nogil
+cdef int simulation_init(Simulation *s, SimulatorTable *table, int columns,
+                         size_t limit) noexcept nogil
 cdef void simulation_free(Simulation *s) noexcept nogil
 # Make the buffers of an expansion at least `count` entries long. 0, or STATUS_NO_MEMORY.
 cdef int widen(Simulation *s, int32_t count) noexcept nogil

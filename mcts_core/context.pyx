@@ -7,13 +7,14 @@ from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from mcts_core.tree cimport arena_free, arena_init, state_at
 
 
-cdef int simulation_init(Simulation *s, SimulatorTable *table) noexcept nogil:
+cdef int simulation_init(Simulation *s, SimulatorTable *table, int columns,
+                         size_t limit) noexcept nogil:
     memset(s, 0, sizeof(Simulation))
     s.table = table
     s.stride = 1
     s.scratch_stride = (table.state_size + 7) // 8 * 8
     s.scratch = <char *>calloc(3, s.scratch_stride)
-    if s.scratch == NULL or arena_init(&s.arena, table.state_size) < 0:
+    if s.scratch == NULL or arena_init(&s.arena, table.state_size, columns, limit) < 0:
         return STATUS_NO_MEMORY
     return 0
 
@@ -29,6 +30,10 @@ cdef void simulation_free(Simulation *s) noexcept nogil:
     free(s.weights)
     free(s.ranked)
     free(s.scratch)
+    free(s.halving.scores)
+    free(s.known.keys)
+    free(s.known.depths)
+    free(s.known.nodes)
 
 
 cdef int lengthen(Simulation *s) noexcept nogil:

@@ -282,7 +282,9 @@ cdef object made(tuple actions, tuple variation, object values, object priors, d
                  double started):
     return SearchResult(
         action=variation[0] if variation else None, actions=actions,
-        visits=np.zeros(len(values), dtype=np.int64), values=values, priors=priors, value=value,
+        visits=np.zeros(len(values), dtype=np.int64), values=values, priors=priors,
+        policy=np.array([float(a == variation[0]) for a in actions] if variation else
+                        [0.0] * len(actions)), value=value,
         principal_variation=variation, proven=True, proven_by="backward induction",
         proven_actions=np.ones(len(values), dtype=bool),
         simulations=0, nodes=0, stop_reason="exact",

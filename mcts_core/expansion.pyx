@@ -3,37 +3,67 @@
 from libc.stdlib cimport qsort
 
 from mcts_core.context cimport Ranked, legal, refuse
-from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY
+from mcts_core.native cimport LIMIT
 from mcts_core.tree cimport NODE_SETTLED, add_children, state_at
 
 
-cdef int expand(Simulation *s, int32_t index, bint given) noexcept nogil:
+cdef int expand(Simulation *s, int32_t index, bint ask) noexcept nogil:
     cdef const void *state = state_at(&s.arena, s.arena.node[index].state)
-    cdef int32_t count = legal(s, state), status = 0 if given else 1, i
+    cdef int32_t count = legal(s, state), status = 1
     if count < 0:
         return count
     if count == 0:
         s.arena.flags[index] |= NODE_SETTLED
         return 0
-    if not given and s.table.prior != NULL:
+    if ask and s.table.prior != NULL:
         status = s.table.prior(s.table.context, state, count, s.weights)
         if status < 0:
             return status
     if status == 0:
-        for i in range(count):
-            if not 0.0 <= s.weights[i] <= LIMIT:
-                return refuse(s, state, s.actions[i], s.weights[i])
+        status = check_weights(s, state, count, s.actions, s.weights)
+        if status < 0:
+            return status
     return add_ranked(s, index, count, s.weights if status == 0 else NULL)
+
+
+cdef int check_weights(Simulation *s, const void *state, int32_t count, const int32_t *actions,
+                       const double *weights) noexcept nogil:
+    cdef int32_t i
+    for i in range(count):
+        if not 0.0 <= weights[i] <= LIMIT:
+            return refuse(s, state, actions[i], weights[i])
+    return 0
+
+
+cdef int reweigh(Simulation *s, int32_t index) noexcept nogil:
+    cdef int32_t first = s.arena.node[index].first_child, count = s.arena.node[index].child_count
+    cdef int32_t i
+    cdef int status = check_weights(s, state_at(&s.arena, s.arena.node[index].state), count,
+                                    s.arena.action + first, s.weights)
+    if status < 0:
+        return status
+    for i in range(count):
+        s.actions[i] = s.arena.action[first + i]
+    set_ranked(s, first, count, s.weights)
+    return 0
 
 
 cdef int add_ranked(Simulation *s, int32_t index, int32_t count,
                     const double *weights) noexcept nogil:
     """Append the children in order of falling prior, equal ones as offered. NULL or all zero:
     uniform."""
-    cdef double total = 0.0, uniform = 1.0 / count
-    cdef int32_t i, first = add_children(&s.arena, index, count)
+    cdef int32_t first = add_children(&s.arena, index, count)
     if first < 0:
-        return STATUS_NO_MEMORY
+        return first
+    set_ranked(s, first, count, weights)
+    return 0
+
+
+cdef void set_ranked(Simulation *s, int32_t first, int32_t count,
+                     const double *weights) noexcept nogil:
+    """Write prior and action of the children at ``first``, the actions from s.actions."""
+    cdef double total = 0.0, uniform = 1.0 / count
+    cdef int32_t i
     if weights != NULL:
         for i in range(count):
             total = total + weights[i]
@@ -46,7 +76,6 @@ cdef int add_ranked(Simulation *s, int32_t index, int32_t count,
         for i in range(count):
             s.arena.prior[first + i] = <float>uniform
             s.arena.action[first + i] = s.actions[i]
-    return 0
 
 
 cdef void rank(Simulation *s, int32_t count, const double *weights, double total) noexcept nogil:

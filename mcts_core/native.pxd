@@ -26,6 +26,8 @@ cdef enum:
     STATUS_PENDING = -2     # an answer is awaited: undo nothing, ask again later (async worlds)
     STATUS_NO_MEMORY = -3
     STATUS_NOT_FINITE = -4  # set by the engine: a reward, value or prior is not finite
+    STATUS_FULL = -5        # set by the engine: the memory limit of the search is reached
+    STATUS_TAKEN = -6       # set by the engine: the leaf is under way already (batches)
 
 # Write the legal actions, in a fixed order, up to capacity of them; return how many there are.
 ctypedef int32_t (*legal_t)(void *context, const void *state,
@@ -41,6 +43,9 @@ ctypedef int32_t (*evaluate_t)(void *context, const void *state, double *value) 
 # Write one weight >= 0 for each legal action, in the order of legal; return 0, or 1 for "uniform".
 ctypedef int32_t (*prior_t)(void *context, const void *state, int32_t count,
                             double *weights) noexcept nogil
+# Write the same number for states that are the same, another for any other (for transpositions);
+# return 0.
+ctypedef int32_t (*key_t)(void *context, const void *state, uint64_t *key) noexcept nogil
 # Forget a state that step or pack_root wrote.
 ctypedef void (*release_t)(void *context, const void *state) noexcept nogil
 
@@ -54,6 +59,7 @@ ctypedef struct SimulatorTable:
     evaluate_t evaluate     # NULL: always 0.0
     prior_t prior           # NULL: uniform
     release_t release       # NULL: states own nothing
+    key_t key               # NULL: states cannot be told to be the same
 
 
 cdef class SimulatorHandle:
@@ -64,6 +70,8 @@ cdef class SimulatorHandle:
     cdef int pack_root(self, object state, void *buffer) except -1
     # The Python objects behind a state and an action, for results and messages.
     cdef object state_object(self, const void *state)
+    # The same for many states (uint8 [count, state_size]): what an evaluator of batches is given.
+    cdef object state_batch(self, object states)
     cdef object action_object(self, const void *state, int32_t action)
     # The exception behind STATUS_ERROR, taken out; None if there is none.
     cdef object take_error(self)
@@ -72,4 +80,4 @@ cdef class SimulatorHandle:
 cdef class AddressSimulator(SimulatorHandle):
     """A table filled with addresses; what they belong to is kept alive."""
 
-    cdef object pack, unpack, keep
+    cdef object pack, unpack, dtype, keep

@@ -1,7 +1,7 @@
 """The base class of everything that the engine can search, and simulators given as addresses."""
 
 cimport cython
-from libc.stdint cimport int32_t, uintptr_t
+from libc.stdint cimport int32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
 from mcts_core.errors import SimulatorCallError, SimulatorError
@@ -31,9 +31,31 @@ cdef class SimulatorHandle:
     cdef object take_error(self):
         return None
 
+    cdef object state_batch(self, object states):
+        cdef const unsigned char[:, ::1] rows = states
+        cdef Py_ssize_t i
+        return [self.state_object(&rows[i, 0]) for i in range(rows.shape[0])]
+
 
 cdef int32_t one_of_many(void *context, const void *state, int32_t action) noexcept nogil:
     """``outcomes`` of a world with chance that lists none."""
+    return 0
+
+
+cdef int32_t bytes_key(void *context, const void *state, uint64_t *out) noexcept nogil:
+    """A hash of the bytes of a state (FNV-1a over words, finished as SplitMix64 does): states that
+    differ have the same key once in 2**64 pairs."""
+    cdef size_t size = (<const size_t *>context)[0], i = 0
+    cdef uint64_t key = 0xCBF29CE484222325U, word
+    while i < size:
+        word = 0
+        memcpy(&word, <const char *>state + i, min(size - i, <size_t>8))
+        key = (key ^ word) * 0x100000001B3U
+        key ^= key >> 29
+        i += 8
+    key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9U
+    key = (key ^ (key >> 27)) * 0x94D049BB133111EBU
+    out[0] = key ^ (key >> 31)
     return 0
 
 
@@ -51,8 +73,12 @@ cdef class AddressSimulator(SimulatorHandle):
         evaluate: an ``evaluate_t``.
         prior: a ``prior_t``.
         outcomes: an ``outcomes_t``.
+        key: a ``key_t``; 0: states are the same if their bytes are. The functions get as context
+            the address of ``state_size``.
         stochastic: True if ``step`` draws and there is no ``outcomes``: the engine then tells
             outcomes apart by their bytes.
+        dtype: of a state, if it has one: batches of states are arrays of it then, else lists of
+            what ``unpack`` returns.
         keep: an object that must live as long as the addresses.
 
     Raises:
@@ -60,8 +86,8 @@ cdef class AddressSimulator(SimulatorHandle):
     """
 
     def __init__(self, state_size, pack, unpack, *, uintptr_t legal, uintptr_t step,
-                 uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
-                 bint stochastic=False, keep=None):
+                 uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0, uintptr_t key=0,
+                 bint stochastic=False, dtype=None, keep=None):
         if state_size < 1:
             raise SimulatorError(f"state_size: got {state_size}, wanted at least 1 byte")
         if legal == 0 or step == 0:
@@ -69,6 +95,7 @@ cdef class AddressSimulator(SimulatorHandle):
             raise SimulatorError(f"{missing}: got address 0, wanted a function")
         self.pack = pack
         self.unpack = unpack
+        self.dtype = dtype
         self.keep = keep
         self.table.state_size = state_size
         self.table.legal = <legal_t>legal
@@ -76,6 +103,8 @@ cdef class AddressSimulator(SimulatorHandle):
         self.table.evaluate = <evaluate_t>evaluate
         self.table.prior = <prior_t>prior
         self.table.outcomes = <outcomes_t>outcomes
+        self.table.context = &self.table.state_size
+        self.table.key = <key_t>key if key else bytes_key
         if stochastic and outcomes == 0:
             self.table.outcomes = one_of_many
 
@@ -93,3 +122,8 @@ cdef class AddressSimulator(SimulatorHandle):
 
     cdef object state_object(self, const void *state):
         return self.unpack((<const char *>state)[:self.table.state_size])
+
+    cdef object state_batch(self, object states):
+        if self.dtype is None:
+            return SimulatorHandle.state_batch(self, states)
+        return states.view(self.dtype)[:, 0]

@@ -1,24 +1,25 @@
-"""Root parallelism: several searches of one root in threads, their statistics added up.
+"""A search in several threads: a tree for each, added up at the end, or one that all share.
 
-Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search", section 4.2. The trees
-share nothing, so nothing is locked, and the result depends on the seed and the number of threads.
-It pays where simulations draw (rollouts, chance): where nothing is drawn, all trees are alike.
+Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search": root parallelization
+(section 4.2) and tree parallelization with virtual loss (4.3).
 """
 
 import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from mcts_core.config import SearchConfig, check_int
-from mcts_core.errors import SimulatorError
+from mcts_core.config import SearchConfig, check_choice, check_int
+from mcts_core.errors import ConfigError, SimulatorError
 from mcts_core.native import SimulatorHandle
-from mcts_core.result import SearchResult
+from mcts_core.result import SearchResult, tempered
 from mcts_core.rng import SplitMix64
 from mcts_core.search import Search
+from mcts_core.shared import SharedSearch
 
 __all__ = ["search_parallel"]
 
@@ -31,9 +32,15 @@ def search_parallel(
     config: SearchConfig,
     *,
     threads: int,
+    tree: Literal["own", "shared"] = "own",
     prior: Sequence[float] | None = None,
 ) -> SearchResult:
     """As ``search``, in ``threads`` threads that share out ``config.simulations``.
+
+    With trees of their own nothing is locked, and the same seed and number of threads give the
+    same result; it pays where simulations draw (rollouts, chance): where nothing is drawn all trees
+    are alike. With a shared tree each simulation builds on all others, but what a search finds
+    depends on which thread comes first; it pays as far as evaluations take the time.
 
     Thread 0 draws as ``search`` would; the others from streams derived from ``config.seed``. The
     time limit holds for all of them at once.
@@ -43,17 +50,22 @@ def search_parallel(
         root_state: as for ``search``.
         config: as for ``search``.
         threads: 1 to 1,024; no more than there are simulations are used.
+        tree: "own" or "shared".
         prior: as for ``search``.
 
     Returns:
-        Visits added up, values averaged by visits (a value that one thread proved stands as it
-        is), ``nodes`` of all trees together. The principal variation goes on, after the chosen
-        action, as in the tree that tried it most.
+        Of a shared tree as ``search``. Of own trees: visits added up, values averaged by visits (a
+        value that one thread proved stands as it is), ``nodes`` of all trees together; the
+        principal variation goes on, after the chosen action, as in the tree that tried it most.
 
     Raises:
-        As ``search``; SimulatorError if the simulator needs the GIL.
+        As ``search``; SimulatorError if the simulator needs the GIL; ConfigError if the root is a
+            Gumbel root, which plans for one tree, and each thread is to have a tree of its own.
     """
     check_int("threads", threads, 1, MOST_THREADS)
+    check_choice("tree", tree, ("own", "shared"))
+    if tree == "own" and config.root == "gumbel":
+        raise ConfigError("tree", tree, '"shared": a Gumbel root plans for one tree')
     if simulator.needs_gil:
         raise SimulatorError(
             f"simulator: got a {type(simulator).__name__}, which needs the GIL, wanted one that "
@@ -63,6 +75,11 @@ def search_parallel(
     threads = min(threads, config.simulations)
     streams = SplitMix64(config.seed)
     seeds = [config.seed, *(streams.next_u64() for _ in range(threads - 1))]
+    if tree == "shared":
+        run = SharedSearch(Search(simulator, root_state, config, prior, share=True))
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(run.work, seeds))
+        return run.finish()
     shares = [
         config.simulations // threads + (i < config.simulations % threads) for i in range(threads)
     ]
@@ -99,6 +116,7 @@ def _merged(
         visits=visits,
         values=values,
         priors=first.priors,
+        policy=_policy(visits, best, config.temperature, bool(proven[best])),
         value=float(values[best]),
         principal_variation=variation,
         proven=solved,
@@ -110,6 +128,15 @@ def _merged(
         time_ms=time_ms,
         seed=config.seed,
     )
+
+
+def _policy(
+    visits: npt.NDArray[np.int64], best: int, temperature: float, proven: bool
+) -> npt.NDArray[np.float64]:
+    """[k] as ``SearchResult.policy``."""
+    if temperature > 0.0 and not proven:
+        return tempered(visits, temperature)
+    return np.eye(1, len(visits), best)[0]
 
 
 def _best(

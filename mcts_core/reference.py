@@ -147,7 +147,7 @@ class _Search:
         if untried and config.fpu == "first":
             return tried
         low, scale = self.normaliser()
-        visits = max(node.visits, 1)
+        visits = node.visits + (node is self.root)  # its own first evaluation counts
         if config.selection == "puct":
             factor = config.exploration * math.sqrt(visits)
         else:

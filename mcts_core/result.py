@@ -18,9 +18,12 @@ __all__ = [
     "SearchTree",
     "StopReason",
     "check_tree",
+    "tempered",
 ]
 
-StopReason = Literal["simulations", "time", "no_action", "proven", "exact"]
+StopReason = Literal[
+    "simulations", "time", "memory", "decided", "no_action", "proven", "exact"
+]
 
 DECISION: Final = 0
 CHANCE: Final = 1
@@ -103,6 +106,9 @@ class SearchResult:
         visits: int64 [k], simulations through each action; all 0 if solved exactly.
         values: float64 [k], mean return of each action (reward included), NaN if never tried.
         priors: float64 [k], sums to 1.
+        policy: float64 [k], sums to 1 (all 0 before the first simulation): the improved policy of a
+            Gumbel root (Danihelka et al. 2022, eq. 11), else visits to the power of 1 /
+            temperature; the chosen action alone at temperature 0, or where it is proven.
         value: value of the chosen action, NaN if there is none.
         principal_variation: actions from the root along the choice of each node.
         proven: True if the value of the root is exact for the horizon, not an estimate.
@@ -120,6 +126,7 @@ class SearchResult:
     visits: npt.NDArray[np.int64]
     values: npt.NDArray[np.float64]
     priors: npt.NDArray[np.float64]
+    policy: npt.NDArray[np.float64]
     value: float
     principal_variation: tuple[Hashable, ...]
     proven: bool
@@ -136,3 +143,19 @@ class SearchResult:
         """[k] visits over all visits; the share of the search's attention, not a probability."""
         total = self.visits.sum()
         return self.visits / total if total else np.zeros(len(self.visits))
+
+    def sample(self, seed: int) -> Hashable | None:
+        """An action drawn from ``policy``, the same for the same seed; None if there is none."""
+        if not self.policy.any():
+            return None
+        place = np.random.default_rng(seed).choice(len(self.actions), p=self.policy)
+        return self.actions[int(place)]
+
+
+def tempered(visits: npt.NDArray[np.int64], temperature: float) -> npt.NDArray[np.float64]:
+    """[k] n^(1/T) over their sum (Silver et al. 2017, AlphaGo Zero, Methods, "Play"); T > 0."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(visits) / temperature
+    weights = np.exp(logs - logs.max())
+    share: npt.NDArray[np.float64] = weights / weights.sum()
+    return share

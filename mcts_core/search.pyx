@@ -3,23 +3,26 @@
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp
 
-import numpy as np
-
-from mcts_core.errors import ConfigError, NonFiniteError, SearchInUseError, SimulatorError
-from mcts_core import config as settings, result
+from mcts_core.errors import (ConfigError, NonFiniteError, SearchInUseError, SimulatorError)
+from mcts_core import config as bounds
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR,
-                                Simulation, monotonic_ns, simulation_free, simulation_init, widen)
-from mcts_core.expansion cimport expand
-from mcts_core.native cimport (STATUS_ERROR, STATUS_NO_MEMORY, STATUS_NOT_FINITE, STATUS_PENDING,
-                               SimulatorHandle)
-from mcts_core.selection cimport FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_PUCT, RULE_UCB1
-from mcts_core.simulation cimport run_slice
-from mcts_core.tree cimport (NODE_CHANCE, NODE_PROVEN, NODE_SETTLED, Arena, Node, arena_arrays,
-                             best_child, bytes_of, state_at)
+from mcts_core.batch cimport Batch
+from mcts_core.context cimport (Simulation, monotonic_ns, simulation_free, simulation_init,
+                                step)
+from mcts_core.native cimport (STATUS_ERROR, STATUS_FULL, STATUS_NO_MEMORY, STATUS_NOT_FINITE,
+                               STATUS_PENDING, STEP_TERMINAL, SimulatorHandle)
+from mcts_core.readout cimport actions_of, result_of, states_of
+from mcts_core.reuse cimport reroot, restart
+from mcts_core.root cimport open_root, prepare_root, prior_array
+from mcts_core.settings cimport columns_of, limit_of, take_settings
+from mcts_core.simulation cimport evaluate, run_slice
+from mcts_core.tree cimport (NODE_CHANCE, NODE_PROVEN, NONE, Arena, arena_arrays, blank, bytes_of,
+                             first_tried, next_tried, state_at)
 
 cdef int64_t SLICE_NS = 20_000_000  # signals (Ctrl-C) are looked at between slices of this length
 
@@ -34,34 +37,42 @@ cdef class Search:
         config: see ``SearchConfig``.
         prior: [k] weights >= 0 for the root's k actions in the order offered, or None for the
             simulator's own prior, else uniform.
+        share: make the tree one that threads can share, see ``search_parallel``.
+        evaluate_batch: None, or a function that estimates many leaves at once instead of
+            ``config.evaluation``, see ``mcts_core.simulator.EvaluateBatch``. Up to
+            ``config.batch_size`` leaves are collected for a call, kept apart by virtual loss.
 
     Raises:
-        ConfigError: ``prior`` has the wrong length or an entry that is negative or not finite
-            (found at the first ``run``).
+        ConfigError: ``prior`` has an entry that is negative or not finite, or (at the first
+            ``run``) the wrong length; ``config`` names a rule or asks for what is not there.
+        SimulatorError: the simulator was not made.
     """
 
-    cdef readonly SimulatorHandle simulator
-    cdef readonly object config
-    cdef object prior
-    cdef Simulation s
-    cdef int64_t started_ns
-    cdef str stop_reason
-    cdef bint busy
+    def __cinit__(self):
+        self.stop_reason = "simulations"
 
     def __init__(self, SimulatorHandle simulator not None, object root_state, object config,
-                 object prior=None):
+                 object prior=None, object evaluate_batch=None, *, bint share=False):
         if self.simulator is not None:
             raise RuntimeError("a search is made once")
         if simulator.table.legal == NULL or simulator.table.step == NULL:
             raise SimulatorError(f"simulator: got a {type(simulator).__name__} that was not made")
+        if evaluate_batch is not None and not callable(evaluate_batch):
+            raise ConfigError("evaluate_batch", evaluate_batch, "None or a function")
+        if config.transpositions and simulator.table.key == NULL:
+            raise ConfigError("transpositions", True, "False: the simulator gives no key of a state")
         self.simulator = simulator
-        if simulation_init(&self.s, &simulator.table) < 0:
+        self.rule = rule_of(config.selection)
+        self.prior = prior_array(prior)
+        if simulation_init(&self.s, &simulator.table,
+                           columns_of(config, self.rule, share or evaluate_batch is not None),
+                           limit_of(config)) < 0:
             raise MemoryError("no memory for a search tree")
         self.config = config
-        self.prior = prior
-        self.stop_reason = "simulations"
+        take_settings(&self.s, config, self.rule)
+        if evaluate_batch is not None:
+            self.batch = Batch(evaluate_batch, config.batch_size)
         self.started_ns = monotonic_ns()
-        self.take_settings(config)
         simulator.pack_root(root_state, state_at(&self.s.arena, 0))
         self.s.arena.node[0].state = 0
         self.s.arena.state_count = 1
@@ -70,28 +81,8 @@ cdef class Search:
         simulation_free(&self.s)
 
     cdef int check_made(self) except -1:
-        if self.simulator is None:
+        if self.config is None:
             raise RuntimeError("this search was not made: call Search(...)")
-        return 0
-
-    cdef int take_settings(self, object config) except -1:
-        cdef Simulation *s = &self.s
-        s.rule.kind = RULE_PUCT if config.selection == "puct" else RULE_UCB1
-        s.rule.fpu_kind = {"first": FPU_FIRST, "parent": FPU_PARENT}.get(config.fpu, FPU_NUMBER)
-        s.rule.fpu = config.fpu if s.rule.fpu_kind == FPU_NUMBER else 0.0
-        s.rule.exploration = config.exploration
-        s.rule.fixed_range = config.value_range is not None
-        s.rule.low = INFINITY
-        s.rule.high = -INFINITY
-        if s.rule.fixed_range:
-            s.rule.low, s.rule.high = config.value_range
-        s.evaluation = {"simulator": EVALUATE_SIMULATOR, "forced": EVALUATE_FORCED,
-                        "rollout": EVALUATE_ROLLOUT}[config.evaluation]
-        s.max_depth = config.max_depth
-        s.discount = config.discount
-        s.prior_mix = config.prior_mix
-        s.solver = config.solver
-        s.rng = config.seed
         return 0
 
     def run(self, simulations=None, time_limit_ms=None):
@@ -102,25 +93,24 @@ cdef class Search:
             time_limit_ms: for this call, > 0; None: that of ``config``.
 
         Returns:
-            "simulations", "time", "proven" or "no_action" (the root has none); or "pending": it
-            awaits an answer (``simulators.python.PythonSimulator.resolve``), then call again.
+            "simulations", "time", "memory", "decided" (see ``config.early_stop``), "proven" or
+            "no_action" (the root has none); or "pending": it awaits an answer
+            (``simulators.python.PythonSimulator.resolve``), then call again.
 
         Raises:
             ConfigError: an argument is out of its range.
             NonFiniteError: a reward, value or prior is not finite or larger than 1e150.
             SearchInUseError: another call on this search is still running.
             MemoryError: the tree does not fit.
-            Whatever the simulator raises. After any of these the search is as it was before the
-            simulation that failed, and can be run or read out.
+            Whatever the simulator or ``evaluate_batch`` raises. After any of these the search is as
+            it was before the simulations that failed, and can be run or read out.
         """
         self.check_made()
         if simulations is not None:
-            settings.check_int("simulations", simulations, 1, settings.MAX_COUNT - self.s.done)
+            bounds.check_int("simulations", simulations, 1, bounds.MAX_COUNT - self.s.done)
         if time_limit_ms is not None:
-            settings.check_real("time_limit_ms", time_limit_ms, 0.0, INFINITY, open_low=True)
-        if self.busy:
-            raise SearchInUseError("this search is running already; make one search a thread")
-        self.busy = True
+            bounds.check_real("time_limit_ms", time_limit_ms, 0.0, INFINITY, open_low=True)
+        self.enter()
         try:
             self.stop_reason = self.run_until(
                 self.config.simulations if simulations is None else self.s.done + simulations,
@@ -128,6 +118,13 @@ cdef class Search:
             return self.stop_reason
         finally:
             self.busy = False
+
+    cdef int enter(self) except -1:
+        """This call has the search to itself, or raises."""
+        if self.busy:
+            raise SearchInUseError("this search is running already; make one search a thread")
+        self.busy = True
+        return 0
 
     cdef str run_until(self, int32_t target, double limit_ms):
         cdef int64_t now = monotonic_ns(), deadline = 0, slice_end
@@ -138,80 +135,71 @@ cdef class Search:
             return "pending"
         if self.s.arena.node[0].child_count == 0:
             return "no_action"
+        self.s.decided = False
         while self.s.done < target and not self.root_proven():
             slice_end = now + SLICE_NS
             if deadline and slice_end > deadline:
                 slice_end = deadline
-            if self.simulator.table.needs_gil:
-                status = run_slice(&self.s, target, slice_end)
-            else:
-                with nogil:
-                    status = run_slice(&self.s, target, slice_end)
+            status = self.run_some(target, slice_end)
             if status == STATUS_PENDING:
                 return "pending"
             if status < 0:
-                self.fail(status)
+                return self.reason_of(status)
+            if self.s.decided:
+                return "decided"
             PyErr_CheckSignals()
             now = monotonic_ns()
             if deadline and now >= deadline and self.s.done < target:
                 return "time"
         return "proven" if self.root_proven() else "simulations"
 
+    cdef str reason_of(self, int status):
+        """Why a search ended that a status below 0 ended; raises if it is an error."""
+        if status != STATUS_FULL:
+            self.fail(status)
+        return "memory"
+
+    cdef int run_some(self, int32_t target, int64_t slice_end) except? -1:
+        """Simulate until ``target`` or a moment; of batches one. 0, or a status."""
+        cdef int status
+        if self.batch is not None:
+            return self.batch.run(&self.s, self.simulator, target)
+        if self.simulator.table.needs_gil:
+            return run_slice(&self.s, target, slice_end)
+        with nogil:
+            status = run_slice(&self.s, target, slice_end)
+        return status
+
     cdef bint root_proven(self):
         return (self.s.arena.flags[0] & NODE_PROVEN) != 0
 
     cdef int open_root(self) except? -2:
-        """Expand the root if that is still to be done. 0 or STATUS_PENDING."""
-        cdef Node *root = &self.s.arena.node[0]
-        cdef int status, i, count
-        if root.child_count > 0 or self.s.arena.flags[0] & NODE_SETTLED:
+        """Expand and evaluate the root if that is still to be done. 0 or STATUS_PENDING."""
+        cdef int status
+        if self.opened:
             return 0
-        if self.prior is None:
-            status = expand(&self.s, 0, False)
-        else:
-            weights = self.prior_weights()
-            count = self.count_legal()
-            if count < 0:
-                status = count
-            else:
-                self.check_prior(weights, count)
-                for i in range(count):
-                    self.s.weights[i] = weights[i]
-                status = expand(&self.s, 0, True)
-        if status < 0 and status != STATUS_PENDING:
+        status = open_root(&self.s, self.prior)
+        if status == 0 and self.s.arena.node[0].child_count > 0:
+            if self.batch is not None:
+                self.batch.evaluate_root(&self.s, self.simulator, self.prior is None)
+            elif self.s.arena.raw != NULL:
+                status = evaluate(&self.s, state_at(&self.s.arena, 0), 0, False,
+                                  self.s.arena.raw)
+        if status == STATUS_PENDING:
+            return status
+        if status < 0:
             self.fail(status)
-        return status
-
-    cdef int count_legal(self) except? -1:
-        """How many actions the root has, with room for them in the buffers; or a status."""
-        cdef const void *state = state_at(&self.s.arena, 0)
-        cdef int32_t count = self.simulator.table.legal(self.simulator.table.context, state,
-                                                        self.s.actions, self.s.wide)
-        if count > self.s.wide and widen(&self.s, count) < 0:
-            return STATUS_NO_MEMORY
-        return count
-
-    cdef object prior_weights(self):
-        try:
-            weights = np.asarray(self.prior, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ConfigError("prior", self.prior, "a sequence of numbers") from None
-        if weights.ndim != 1:
-            raise ConfigError("prior", f"shape {weights.shape}", "one dimension")
-        return weights
-
-    cdef object check_prior(self, object weights, int count):
-        if len(weights) != count:
-            raise ConfigError("prior", f"{len(weights)} weights",
-                              f"one for each of the root's {count} actions")
-        for i, weight in enumerate(weights.tolist()):
-            if not 0.0 <= weight <= 1e150:
-                raise ConfigError(f"prior[{i}]", weight, "a weight from 0 to 1e150")
+        prepare_root(&self.s, self.config)
+        self.opened = True
+        return 0
 
     cdef int fail(self, int status) except -1:
         """Raise the exception that a status stands for."""
         if status == STATUS_NO_MEMORY:
             raise MemoryError(f"no memory for more than {self.s.arena.size} nodes")
+        if status == STATUS_FULL:
+            raise MemoryError(f"memory_limit_mb: got {self.config.memory_limit_mb}, too little for "
+                              "the root's actions")
         if status == STATUS_NOT_FINITE:
             raise NonFiniteError(self.describe_bad())
         error = self.simulator.take_error() if status == STATUS_ERROR else None
@@ -224,6 +212,100 @@ cdef class Search:
             action = self.simulator.action_object(self.s.bad_state, self.s.bad_action)
             what = f"reward or prior of action {action!r} in state {state!r}"
         return f"{what}: got {self.s.bad_number!r}, wanted a number of magnitude at most 1e150"
+
+    def advance(self, action, state=None):
+        """Take a real step: the place that it led to becomes the root, with what was found below.
+
+        Budgets count anew; what was kept counts as visits. The horizon moves along. A Gumbel root
+        plans its visits anew, so nothing but the state is kept there.
+
+        Args:
+            action: one of the root's, in the simulator's own terms.
+            state: the state that came about; must be given where that is up to chance. Where it is
+                not among the outcomes seen so far, nothing is kept.
+
+        Raises:
+            ConfigError: ``action`` is not one of the root's; ``state`` is missing.
+            SearchInUseError: another call on this search is still running.
+            Whatever the simulator raises; the search is then as it was.
+        """
+        self.check_made()
+        self.enter()
+        try:
+            self.step_to(action, state)
+        finally:
+            self.busy = False
+
+    cdef int step_to(self, object action, object state) except -1:
+        cdef Simulation *s = &self.s
+        cdef int32_t child = self.child_of(action), node
+        cdef int status
+        if state is None and s.arena.flags[child] & NODE_CHANCE:
+            raise ConfigError("state", None, "the state that came about: it is up to chance")
+        node = child if state is None else self.arrival_at(child, state)
+        if node != NONE and s.arena.visits[node] > 0 and not s.halving.on:
+            status = reroot(s, node)
+        else:
+            status = self.restart_at(child, action, state)
+        if status < 0:
+            self.fail(status)
+        self.opened = False
+        self.prior = None
+        self.stop_reason = "simulations"
+        free(s.halving.scores)
+        s.halving.scores = NULL
+        s.halving.rank = s.halving.visits = 0
+        return 0
+
+    cdef int32_t child_of(self, object action) except -1:
+        """The root's child for an action, blank if it was not tried."""
+        cdef Arena *tree = &self.s.arena
+        cdef int32_t first = tree.node[0].first_child, i
+        self.open_root()
+        names = [self.simulator.action_object(state_at(tree, 0), tree.action[first + i])
+                 for i in range(tree.node[0].child_count)]
+        if action not in names:
+            raise ConfigError("action", action, f"one of the root's actions {names[:20]}")
+        i = names.index(action)
+        if i >= tree.node[0].tried:
+            blank(tree, first + i)
+        return first + i
+
+    cdef int32_t arrival_at(self, int32_t child, object state) except? -2:
+        """The node below an action whose state this is; NONE: it was not seen."""
+        cdef Arena *tree = &self.s.arena
+        cdef int32_t node = child
+        if tree.flags[child] & NODE_CHANCE:
+            node = first_tried(tree, child)
+        while node != NONE:
+            if tree.node[node].state != NONE and self.same_state(tree.node[node].state, state):
+                return node
+            node = next_tried(tree, child, node) if tree.flags[child] & NODE_CHANCE else NONE
+        return NONE
+
+    cdef bint same_state(self, int32_t slot, object state) except -1:
+        """Are they equal in the simulator's own terms, or byte for byte?"""
+        cdef void *bytes_of_it = state_at(&self.s.arena, slot)
+        if self.simulator.state_object(bytes_of_it) == state:
+            return True
+        if self.simulator.table.needs_gil:
+            return False
+        self.simulator.pack_root(state, self.s.scratch)
+        return memcmp(bytes_of_it, self.s.scratch, self.simulator.table.state_size) == 0
+
+    cdef int restart_at(self, int32_t child, object action, object state) except? -1:
+        """A fresh tree at ``state``, else at what the simulator says that the action leads to."""
+        cdef Simulation *s = &self.s
+        cdef double reward = 0.0
+        cdef int32_t outcome = 0, flags = 0
+        if state is not None:
+            self.simulator.pack_root(state, s.scratch)
+        elif s.table.outcomes != NULL:
+            raise ConfigError("state", None, "the state that came about: it may be up to chance")
+        else:
+            flags = step(s, state_at(&s.arena, 0), s.arena.action[child], s.scratch, &reward,
+                         &outcome)
+        return flags if flags < 0 else restart(s, flags & STEP_TERMINAL)
 
     # --- reading out -----------------------------------------------------------------------------
 
@@ -246,41 +328,8 @@ cdef class Search:
     def result(self):
         """The choice and its evidence so far, as a ``SearchResult``."""
         self.check_made()
-        cdef Arena *tree = &self.s.arena
-        cdef int32_t first = tree.node[0].first_child, count = tree.node[0].child_count
-        cdef int32_t best = best_child(tree, 0), i, offered
-        order = self.offered_order()
-        visits = np.zeros(count, dtype=np.int64)
-        values = np.full(count, np.nan)
-        priors = np.zeros(count)
-        proven = np.zeros(count, dtype=bool)
-        actions = [None] * count
-        for i in range(count):
-            offered = order[tree.action[first + i]]
-            priors[offered] = tree.prior[first + i]
-            actions[offered] = self.action_of(0, first + i)
-            if i < tree.node[0].tried:
-                visits[offered] = tree.visits[first + i]
-                values[offered] = tree.value[first + i]
-                proven[offered] = (tree.flags[first + i] & NODE_PROVEN) != 0
-        variation = self.principal_variation()
-        return result.SearchResult(
-            action=variation[0] if variation else None,
-            actions=tuple(actions),
-            visits=visits,
-            values=values,
-            priors=priors,
-            value=tree.value[best] if best >= 0 else float("nan"),
-            principal_variation=variation,
-            proven=self.root_proven(),
-            proven_by="search" if self.root_proven() else None,
-            proven_actions=proven,
-            simulations=self.s.done,
-            nodes=self.nodes,
-            stop_reason=self.stop_reason,
-            time_ms=(monotonic_ns() - self.started_ns) / 1e6,
-            seed=self.config.seed,
-        )
+        return result_of(&self.s, self.simulator, self.config, self.stop_reason,
+                         (monotonic_ns() - self.started_ns) / 1e6)
 
     def tree(self):
         """The visited tree as a ``SearchTree`` of arrays (copies)."""
@@ -290,61 +339,31 @@ cdef class Search:
     def tree_actions(self):
         """For each node of ``tree()`` the action that leads to it in the simulator's own terms,
         None for the root; for an outcome of chance its index."""
-        cdef Arena *arena = &self.s.arena
-        cdef int32_t i
         self.check_made()
-        tree, index = arena_arrays(arena)
-        parents = tree.parent.tolist()
-        return [None] + [tree.action[i].item() if tree.kind[i] == result.OUTCOME
-                         else self.action_of(index[parents[i]], index[i])
-                         for i in range(1, len(parents))]
+        return actions_of(&self.s, self.simulator)
 
     def tree_states(self):
         """For each node of ``tree()`` its state in the simulator's own terms, None for chance."""
-        cdef int32_t slot
         self.check_made()
-        states = []
-        for i in arena_arrays(&self.s.arena)[1].tolist():
-            slot = self.s.arena.node[i].state
-            states.append(None if slot < 0 else
-                          self.simulator.state_object(state_at(&self.s.arena, slot)))
-        return states
-
-    cdef object action_of(self, int32_t parent, int32_t child):
-        """The simulator's name for an action, given its node and its decision node."""
-        cdef Arena *tree = &self.s.arena
-        return self.simulator.action_object(state_at(tree, tree.node[parent].state),
-                                            tree.action[child])
-
-    cdef dict offered_order(self):
-        """Action -> place in the order in which the root offers it."""
-        cdef int32_t i
-        if self.s.arena.node[0].child_count == 0:
-            return {}
-        self.simulator.table.legal(self.simulator.table.context, state_at(&self.s.arena, 0),
-                                   self.s.actions, self.s.wide)
-        return {self.s.actions[i]: i for i in range(self.s.arena.node[0].child_count)}
-
-    cdef tuple principal_variation(self):
-        cdef Arena *tree = &self.s.arena
-        cdef int32_t node = 0, child
-        variation = []
-        while True:
-            child = best_child(tree, node)
-            if child < 0 or tree.visits[child] == 0:
-                return tuple(variation)
-            if tree.flags[node] & NODE_CHANCE == 0:
-                variation.append(self.action_of(node, child))
-            node = child
+        return states_of(&self.s, self.simulator)
 
 
-def search(simulator, root_state, config, *, prior=None):
+cdef object rule_of(str selection):
+    """The compiled rule behind a name that is not one of the engine's own; None for those."""
+    if selection in ("puct", "ucb1", "ucb1_tuned", "gumbel"):
+        return None
+    from mcts_core import scoring   # imports numba
+
+    return scoring.load(selection)
+
+
+def search(simulator, root_state, config, *, prior=None, evaluate_batch=None):
     """Search from ``root_state`` and return the ``SearchResult``: ``Search`` made, run, read out.
 
     Raises as ``Search`` and ``Search.run`` do; SimulatorError if an async simulator really waits
     (search it with ``simulators.search_async``).
     """
-    run = Search(simulator, root_state, config, prior)
+    run = Search(simulator, root_state, config, prior, evaluate_batch)
     if run.run() == "pending":
         raise SimulatorError("the simulator awaits an answer: use simulators.search_async")
     return run.result()

@@ -1,61 +1,52 @@
-"""Selection rules as row kernels over a node's children; the formulas stand here and only here
-(and, for the oracle, in reference.py)."""
+"""Selection rules as row kernels over a node's children. The formulas of the scores stand in rows.h
+and only there (and, for the oracle, in reference.py, and as numba rules in scoring.py)."""
 
-from libc.math cimport INFINITY, fabs, fmax, log, sqrt
+from libc.math cimport INFINITY, fabs, fmax, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from mcts_core.tree cimport NODE_PROVEN, NODE_SOME_PROVEN, Arena, Node
 
-cdef extern from *:
-    """
-    /* 1 / n and 1 / sqrt(n) for the visit counts that most nodes have: the same doubles as
-       computing them, without the latency of a division and a root for each child. */
-    #define MCTS_CORE_TABLE 2048
-    static double mcts_core_reciprocal[MCTS_CORE_TABLE];
-    static double mcts_core_rsqrt[MCTS_CORE_TABLE];
-    static double mcts_core_sqrt_log[MCTS_CORE_TABLE];
-    """
-    const int32_t TABLE "MCTS_CORE_TABLE"
-    double reciprocals "mcts_core_reciprocal" [2048]
-    double rsqrts "mcts_core_rsqrt" [2048]
-    double sqrt_logs "mcts_core_sqrt_log" [2048]
+cdef extern from "mcts_core/rows.h":
+    void fill_tables "mcts_core_fill_tables" () noexcept nogil
+    double reciprocal "mcts_core_reciprocal" (int32_t n) noexcept nogil
+    double sqrt_log "mcts_core_sqrt_log" (int32_t n) noexcept nogil
+    double score_of "mcts_core_score" (int kind, int32_t visits, double value, float prior,
+                                       double low, double scale, double factor) noexcept nogil
+    int32_t best_of_row "mcts_core_best_of_row" (
+        int kind, const int32_t *visits, const double *value, const float *prior, int32_t count,
+        int32_t most, double low, double scale, double factor, double *best_score) noexcept nogil
 
 cdef enum:
     RULE_PUCT = 0
     RULE_UCB1 = 1
+    RULE_UCB1_TUNED = 2
+    RULE_GUMBEL = 3
+    RULE_ROW = 4            # a row kernel given by address
     FPU_FIRST = 0           # untried actions first
     FPU_PARENT = 1          # the visit-weighted mean of the tried ones
     FPU_NUMBER = 2          # a given normalised value
+
+# A rule given by its address (scoring.py, or any C code): the index of the child with the best
+# score over `count` children, the first of equals, and that score. `visits`, `value` and `prior`
+# are rows of the tree; `square` holds the sums of squared deviations of returns (Welford's M2), or
+# is NULL. q = (value - low) * scale; variance = square / visits * scale * scale, 0 where `square`
+# is NULL or visits 0. An untried child is scored alone: visits 0, value the first-play urgency, low
+# 0 and scale 1. A nan is never the best; where all are, the answer is 0 and its score -infinity.
+ctypedef int32_t (*row_t)(const int32_t *visits, const double *value, const double *square,
+                          const float *prior, int32_t count, int32_t parent_visits, double low,
+                          double scale, double exploration, double *best_score) noexcept nogil
 
 ctypedef struct Rule:
     int kind
     int fpu_kind
     double fpu
     double exploration
+    double base             # the exploration grows with visits over it; 0: it does not
+    bint by_node            # Q is mapped to [0, 1] by the values of the node, not of the tree
+    row_t row               # of RULE_ROW
     bint fixed_range        # low and high were given, not seen
     double low              # lowest and highest action value so far
     double high
-
-
-cdef inline void fill_tables() noexcept nogil:
-    """To be called once by each module that selects."""
-    cdef int32_t n
-    for n in range(1, TABLE):
-        reciprocals[n] = 1.0 / <double>n
-        rsqrts[n] = 1.0 / sqrt(<double>n)
-        sqrt_logs[n] = sqrt(log(<double>n))
-
-
-cdef inline double reciprocal(int32_t n) noexcept nogil:
-    return reciprocals[n] if n < TABLE else 1.0 / <double>n
-
-
-cdef inline double rsqrt(int32_t n) noexcept nogil:
-    return rsqrts[n] if n < TABLE else 1.0 / sqrt(<double>n)
-
-
-cdef inline double sqrt_log(int32_t n) noexcept nogil:
-    return sqrt_logs[n] if n < TABLE else sqrt(log(<double>n))
 
 
 cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexcept nogil:
@@ -69,63 +60,13 @@ cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexce
         scale[0] = 1.0 / width
 
 
-cdef inline double score_of(int kind, int32_t visits, double value, float prior, double low,
-                            double scale, double factor) noexcept nogil:
-    """The score of a tried child: its normalised value and its exploration term.
-
-    PUCT: Q + factor P / (1 + n), factor = c sqrt(N). UCB1: Q + factor / sqrt(n), factor =
-    c sqrt(ln N)."""
-    if kind == RULE_PUCT:
-        return (value - low) * scale + (factor * prior) * reciprocal(1 + visits)
-    return (value - low) * scale + factor * rsqrt(visits)
-
-
-cdef inline int32_t best_of_row(int kind, const int32_t *visits, const double *value,
-                                const float *prior, int32_t count, double low, double scale,
-                                double factor, double *best_score) noexcept nogil:
-    """argmax of the score over a row of children, the first of equals. [count] each.
-
-    Long rows keep four maxima, so that one comparison need not wait for the one before."""
-    cdef double score, top = -INFINITY, top1 = -INFINITY, top2 = -INFINITY, top3 = -INFINITY
-    cdef int32_t best = 0, best1 = 0, best2 = 0, best3 = 0, i = 0
-    if count >= 16:
-        while i + 4 <= count:
-            score = score_of(kind, visits[i], value[i], prior[i], low, scale, factor)
-            if score > top:
-                top = score
-                best = i
-            score = score_of(kind, visits[i + 1], value[i + 1], prior[i + 1], low, scale, factor)
-            if score > top1:
-                top1 = score
-                best1 = i + 1
-            score = score_of(kind, visits[i + 2], value[i + 2], prior[i + 2], low, scale, factor)
-            if score > top2:
-                top2 = score
-                best2 = i + 2
-            score = score_of(kind, visits[i + 3], value[i + 3], prior[i + 3], low, scale, factor)
-            if score > top3:
-                top3 = score
-                best3 = i + 3
-            i += 4
-        take_larger(&top, &best, top1, best1)
-        take_larger(&top, &best, top2, best2)
-        take_larger(&top, &best, top3, best3)
-    while i < count:
-        score = score_of(kind, visits[i], value[i], prior[i], low, scale, factor)
-        if score > top:
-            top = score
-            best = i
-        i += 1
-    best_score[0] = top
-    return best
-
-
-cdef inline void take_larger(double *top, int32_t *best, double other,
-                             int32_t other_best) noexcept nogil:
-    """The larger of two maxima; of equal ones the one that stands first."""
-    if other > top[0] or (other == top[0] and other_best < best[0]):
-        top[0] = other
-        best[0] = other_best
+cdef inline void widen_range(Rule *rule, double value) noexcept nogil:
+    """An action value was seen."""
+    if not rule.fixed_range:
+        if value < rule.low:
+            rule.low = value
+        if value > rule.high:
+            rule.high = value
 
 
 cdef inline int32_t best_unproven(const Rule *rule, const Arena *arena, int32_t first,
@@ -157,13 +98,18 @@ cdef inline double mean_tried(const int32_t *visits, const double *value,
     return (total / visited - low) * scale if visited else 0.0
 
 
+cdef inline int32_t visits_of(const Arena *arena, int32_t index) noexcept nogil:
+    """N of a node: its first evaluation and what went through it. The root counts its own too."""
+    return arena.visits[index] + (index == 0)
+
+
 cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
                                  int32_t index) noexcept nogil:
     """Offset of the child to descend to. Tried children form a prefix in order of falling prior,
     so of the untried ones only the first can be the best."""
     cdef const Node *node = &arena.node[index]
     cdef int32_t tried = node.tried, first = node.first_child, best
-    cdef int32_t n = arena.visits[index] if arena.visits[index] > 1 else 1
+    cdef int32_t n = visits_of(arena, index)
     cdef double low, scale, factor, best_score, score
     if tried < node.child_count and rule.fpu_kind == FPU_FIRST:
         return tried
@@ -176,10 +122,10 @@ cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
         best = best_unproven(rule, arena, first, tried, low, scale, factor, &best_score)
     elif rule.kind == RULE_PUCT:    # a constant kind each, so that the row is compiled for it
         best = best_of_row(RULE_PUCT, arena.visits + first, arena.value + first,
-                           arena.prior + first, tried, low, scale, factor, &best_score)
+                           arena.prior + first, tried, n, low, scale, factor, &best_score)
     else:
         best = best_of_row(RULE_UCB1, arena.visits + first, arena.value + first,
-                           arena.prior + first, tried, low, scale, factor, &best_score)
+                           arena.prior + first, tried, n, low, scale, factor, &best_score)
     if tried < node.child_count:
         score = rule.fpu
         if rule.fpu_kind == FPU_PARENT:

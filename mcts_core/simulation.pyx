@@ -8,15 +8,19 @@ from libc.string cimport memcmp, memcpy
 from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, monotonic_ns, push,
                                 refuse, release, step)
 from mcts_core.expansion cimport expand
-from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STEP_TERMINAL, STEP_TURN
+from mcts_core.gumbel cimport advance_halving
+from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
-from mcts_core.selection cimport fill_tables, reciprocal, select_child
+from mcts_core.selection cimport fill_tables, reciprocal, select_child, widen_range
+from mcts_core.transpositions cimport back_up_shared, find, prove_shared, remember
+from mcts_core.variants cimport opened, select_variant
 from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_PROVEN, NODE_SETTLED, NODE_SOME_PROVEN,
                              NODE_TERMINAL, NODE_TURN, NODE_NEXT_READY, NONE, Arena, add_outcome,
-                             add_outcomes, arena_grow_states, best_proven, state_at, touch_next)
+                             add_outcomes, arena_grow_states, at_least_proven, state_at, touch_next)
 
 fill_tables()
 
+cdef int32_t LARGEST = 2147483647
 cdef int32_t ENDS = NODE_SETTLED | NODE_PROVEN  # a descent goes no further
 
 
@@ -33,37 +37,46 @@ cdef int simulate(Simulation *s) noexcept nogil:
         status = descend(s, node, depth, &arrival)
         if status != 0:
             break
-        if tree.flags[arrival] & ENDS == 0 and tree.node[arrival].first_child == NONE:
-            status = expand(s, arrival, False)
+        node = arrival if tree.home == NULL else tree.home[arrival]
+        if tree.flags[node] & ENDS == 0 and tree.node[node].first_child == NONE:
+            status = expand(s, node, True)
             if status < 0:
                 break
-        if tree.flags[arrival] & ENDS:
-            back_up(s, tree.value[arrival], True)
+        if tree.flags[node] & ENDS:
+            back_up(s, tree.value[node] if tree.home == NULL else tree.mean[node], True)
             if s.solver:
                 prove(s)
             break
-        node = arrival
     if status < 0:
         s.rng = rng_before
         return status
-    return 0
+    return status if s.collecting else 0
 
 
 cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) noexcept nogil:
     """One level down. 0: ``arrival`` was visited before; 1: it was new and is now evaluated and
     backed up; below 0: a status."""
     cdef Arena *tree = &s.arena
-    cdef int32_t choice = select_child(&s.rule, tree, node)
+    cdef int32_t choice = select_child(&s.rule, tree, node) if s.plain else select_variant(s, node)
     cdef int32_t child = tree.node[node].first_child + choice
     cdef int32_t outcome = 0, flags
     cdef double reward = 0.0
     if choice == tree.node[node].tried:
         touch_next(tree, node)
+        if tree.in_flight != NULL:          # tried from now on: others may be under way beside it
+            tree.node[node].tried += 1
+            tree.flags[node] &= ~NODE_NEXT_READY
     arrival[0] = child
     if push(s, child) < 0:
         return STATUS_NO_MEMORY
     if tree.visits[child] > 0 and tree.flags[child] & NODE_CHANCE == 0:
         return 0
+    if s.collecting and under_way(tree, child) and tree.flags[child] & NODE_CHANCE == 0:
+        return STATUS_TAKEN
+    if tree.flags[child] & NODE_OPEN and tree.visits[child] > 0 and tree.node[child].child_count >= \
+            opened(s.chance_widening.k, s.chance_widening.alpha, tree.visits[child], LARGEST):
+        arrival[0] = draw_known(s, child)
+        return push(s, arrival[0])
     flags = step(s, state_at(tree, tree.node[node].state), tree.action[child],
                  s.scratch, &reward, &outcome)
     if flags >= 0 and tree.visits[child] == 0 and tree.flags[child] & NODE_CHANCE == 0:
@@ -81,20 +94,40 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
             release(s, s.scratch)
             return STATUS_NO_MEMORY
     if tree.visits[arrival[0]] == 0:
+        if s.collecting and under_way(tree, arrival[0]):
+            release(s, s.scratch)
+            return STATUS_TAKEN
         return visit(s, arrival[0], depth, reward, flags)
     release(s, s.scratch)
     return 0
 
 
+cdef inline bint under_way(const Arena *tree, int32_t node) noexcept nogil:
+    """Is a simulation of this batch going through the node?"""
+    return tree.in_flight != NULL and tree.in_flight[node] > 0
+
+
+cdef int32_t draw_known(Simulation *s, int32_t chance) noexcept nogil:
+    """One of the outcomes seen so far, by their visits (Couetoux et al. 2011, section 3)."""
+    cdef int32_t outcome = s.arena.node[chance].first_child
+    cdef int32_t left = below(&s.rng, s.arena.visits[chance])
+    while left >= s.arena.visits[outcome] and s.arena.action[outcome] != NONE:
+        left -= s.arena.visits[outcome]
+        outcome = s.arena.action[outcome]
+    return outcome
+
+
 cdef int32_t open_chance(Simulation *s, int32_t node, int32_t child, int32_t flags) noexcept nogil:
     """Give an action its outcomes if it has several. Returns ``flags``, or a status below 0."""
     cdef int32_t count
+    cdef int status
     if s.table.outcomes == NULL:
         return flags
     count = s.table.outcomes(s.table.context, state_at(&s.arena, s.arena.node[node].state),
                              s.arena.action[child])
-    if count > 1 and add_outcomes(&s.arena, child, count) < 0:
-        count = STATUS_NO_MEMORY
+    if count > 1:
+        status = add_outcomes(&s.arena, child, count)
+        count = status if status < 0 else count
     if count < 0:
         release(s, s.scratch)
         return count
@@ -113,8 +146,8 @@ cdef int32_t find_outcome(Simulation *s, int32_t chance, double reward,
     cdef int32_t outcome = tree.node[chance].first_child, last = NONE
     cdef bint terminal = (flags & STEP_TERMINAL) != 0
     while outcome != NONE:
-        if tree.visits[outcome] == 0:       # left from a simulation that failed
-            return outcome
+        if tree.visits[outcome] == 0 and not under_way(tree, outcome):
+            return outcome                  # left from a simulation that failed
         if tree.node[outcome].reward == reward \
                 and terminal == ((tree.flags[outcome] & NODE_TERMINAL) != 0) \
                 and memcmp(state_at(tree, tree.node[outcome].state), s.scratch,
@@ -132,18 +165,42 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
     cdef Arena *tree = &s.arena
     cdef int32_t slot = tree.state_count
     cdef bint settled = (flags & STEP_TERMINAL) != 0 or depth >= s.max_depth
+    cdef uint64_t key = 0
     cdef double worth = 0.0
     cdef int status = 0
+    if tree.home != NULL and not settled:
+        status = s.table.key(s.table.context, s.scratch, &key)
+        if status == 0:
+            status = link(s, arrival, key, depth, reward, flags)
+        if status != 1:
+            release(s, s.scratch)
+            return status
+        status = 0
     if slot == tree.state_slots:
         status = arena_grow_states(tree)
     if status == 0:
         memcpy(state_at(tree, slot), s.scratch, s.table.state_size)
-        status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
+        if not s.collecting:
+            status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
+    if status >= 0 and tree.home != NULL and not settled:
+        status = remember(&s.known, key, depth, arrival)
     if status < 0:
         release(s, s.scratch)
         return status
     tree.state_count += 1
     tree.node[arrival].state = slot
+    note_arrival(tree, arrival, reward, flags, settled)
+    if s.collecting:
+        s.leaf.node = arrival
+        s.leaf.depth = depth
+        return 1
+    finish(s, worth, settled)
+    return 1
+
+
+cdef inline void note_arrival(Arena *tree, int32_t arrival, double reward, int32_t flags,
+                              bint settled) noexcept nogil:
+    """What the step that led to a node said."""
     tree.node[arrival].reward = reward
     if settled:
         tree.flags[arrival] |= NODE_SETTLED
@@ -151,19 +208,30 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
         tree.flags[arrival] |= NODE_TERMINAL
     if flags & STEP_TURN:
         tree.flags[arrival] |= NODE_TURN
+
+
+cdef int link(Simulation *s, int32_t arrival, uint64_t key, int32_t depth, double reward,
+              int32_t flags) noexcept nogil:
+    """Is the state known at this depth? 0: yes, and ``arrival`` is linked to it now; 1: no;
+    STATUS_TAKEN: its first evaluation is under way."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t home = find(&s.known, key, depth)
+    if home == NONE:
+        return 1
+    if tree.node_visits[home] == 0:         # under way, or left by a simulation that failed
+        return STATUS_TAKEN if under_way(tree, home) else 1
+    tree.home[arrival] = home
+    tree.node[arrival].state = tree.node[home].state
+    note_arrival(tree, arrival, reward, flags, False)
+    return 0
+
+
+cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
+    if s.arena.raw != NULL:
+        s.arena.raw[s.path[s.path_length - 1]] = worth
     back_up(s, worth, False)
     if s.solver and settled:
         prove(s)
-    return 1
-
-
-cdef inline double at_least_proven(const Arena *tree, int32_t node, int32_t tried,
-                                   double value) noexcept nogil:
-    """The return to back up through ``node``: its best proven action's where the action that was
-    tried is worse on average, for that is what its player would take; else what was returned. (The
-    larger of the two returns would be biased upwards by every lucky one.)"""
-    cdef double known = best_proven(tree, node)
-    return known if tree.value[tried] < known else value
 
 
 cdef void prove(Simulation *s) noexcept nogil:
@@ -171,6 +239,9 @@ cdef void prove(Simulation *s) noexcept nogil:
     cdef Arena *tree = &s.arena
     cdef int32_t i = s.path_length - 1, parent, child
     cdef double best
+    if tree.home != NULL:
+        prove_shared(s)
+        return
     if tree.flags[s.path[i]] & NODE_PROVEN:
         return                              # known before
     tree.flags[s.path[i]] |= NODE_PROVEN
@@ -195,17 +266,8 @@ cdef void prove(Simulation *s) noexcept nogil:
             best = tree.node[parent].reward + s.discount * (
                 -best if tree.flags[parent] & NODE_TURN else best)
             if tree.flags[s.path[i - 1]] & NODE_CHANCE == 0:
-                widen_range(s, best)
+                widen_range(&s.rule, best)
         tree.value[parent] = best
-
-
-cdef inline void widen_range(Simulation *s, double value) noexcept nogil:
-    """An action value was seen."""
-    if not s.rule.fixed_range:
-        if value < s.rule.low:
-            s.rule.low = value
-        if value > s.rule.high:
-            s.rule.high = value
 
 
 cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
@@ -249,6 +311,51 @@ cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
 
 cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
     """Carry a return up the path. ``settled``: ``value`` is already the last node's mean."""
+    if s.table.outcomes == NULL and not s.solver and s.arena.columns == 0:
+        back_up_plain(s, value, settled)
+    elif s.arena.home != NULL:
+        back_up_shared(s, value, settled)
+    else:
+        back_up_any(s, value, settled)
+
+
+cdef inline void back_up_plain(Simulation *s, double value, bint settled) noexcept nogil:
+    """``back_up_any`` in a world without chance, proofs and optional columns, in fewer steps: only
+    the last node of the path can be new."""
+    cdef Arena *tree = &s.arena
+    cdef const int32_t *path = s.path
+    cdef int32_t i = s.path_length - 1, index = path[i], parent
+    cdef double discount = s.discount, low = s.rule.low, high = s.rule.high, mean
+    if tree.visits[index] == 0:
+        parent = path[i - 1]
+        tree.visited += 1
+        tree.node[parent].tried += 1
+        tree.flags[parent] &= ~NODE_NEXT_READY
+    if not settled:
+        value = tree.node[index].reward + discount * (
+            -value if tree.flags[index] & NODE_TURN else value)
+    while True:
+        tree.visits[index] += 1
+        mean = tree.value[index]
+        mean += (value - mean) * reciprocal(tree.visits[index])
+        tree.value[index] = mean
+        i -= 1
+        if i < 0:
+            break
+        if mean < low:
+            low = mean
+        if mean > high:
+            high = mean
+        index = path[i]
+        if i > 0:
+            value = tree.node[index].reward + discount * (
+                -value if tree.flags[index] & NODE_TURN else value)
+    if not s.rule.fixed_range:
+        s.rule.low = low
+        s.rule.high = high
+
+
+cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
     cdef Arena *tree = &s.arena
     cdef int32_t last = s.path_length - 1, i, index, parent, flags
     for i in range(last, 0, -1):
@@ -262,28 +369,63 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
                 -value if flags & NODE_TURN else value)
         tree.visits[index] += 1
         tree.visited += tree.visits[index] == 1
+        if tree.square != NULL:
+            take_deviation(tree, index, value)
         tree.value[index] += (value - tree.value[index]) * reciprocal(tree.visits[index])
         if tree.flags[parent] & NODE_CHANCE == 0:
-            if tree.visits[index] == 1:
+            if tree.visits[index] == 1 and tree.in_flight == NULL:
                 tree.node[parent].tried += 1
                 tree.flags[parent] &= ~NODE_NEXT_READY
-            widen_range(s, tree.value[index])
+            widen_range(&s.rule, tree.value[index])
     if tree.flags[0] & NODE_SOME_PROVEN:
         value = at_least_proven(tree, 0, s.path[1], value)
     tree.visits[0] += 1
     tree.value[0] += (value - tree.value[0]) * reciprocal(tree.visits[0])
 
 
+cdef inline void take_deviation(Arena *tree, int32_t index, double value) noexcept nogil:
+    """One more return into the sum of squared deviations, before the mean moves (Welford 1962)."""
+    cdef double deviation = value - tree.value[index]
+    cdef double mean = tree.value[index] + deviation * reciprocal(tree.visits[index])
+    tree.square[index] += deviation * (value - mean)
+
+
+cdef bint decided(const Simulation *s, int32_t target, int32_t *ask_again) noexcept nogil:
+    """Each simulation lowers what is left by one and raises a lead by at most one, so the answer
+    cannot change before half of the difference is gone."""
+    cdef const Arena *tree = &s.arena
+    cdef int32_t first = tree.node[0].first_child, most = -1, second = -1, i
+    cdef int32_t left = target - s.done
+    if s.done == 0:
+        ask_again[0] = 1
+        return False
+    for i in range(first, first + tree.node[0].tried):
+        if tree.visits[i] > most:
+            second = most
+            most = tree.visits[i]
+        elif tree.visits[i] > second:
+            second = tree.visits[i]
+    if tree.node[0].child_count == 1 or most - max(second, 0) > left:
+        return True
+    ask_again[0] = s.done + max(1, (left - (most - max(second, 0))) // 2)
+    return False
+
+
 cdef int run_slice(Simulation *s, int32_t target, int64_t slice_end) noexcept nogil:
     """The clock is read just often enough to see the end within some 0.1 ms."""
     cdef int64_t last = monotonic_ns(), now
-    cdef int32_t countdown = s.stride
+    cdef int32_t countdown = s.stride, ask = 0 if s.early_stop else LARGEST
     cdef int status
     while s.done < target and s.arena.flags[0] & NODE_PROVEN == 0:
+        if s.done >= ask and decided(s, target, &ask):
+            s.decided = True
+            return 0
         status = simulate(s)
         if status < 0:
             return status
         s.done += 1
+        if s.halving.on:
+            advance_halving(s)
         countdown -= 1
         if countdown == 0:
             now = monotonic_ns()

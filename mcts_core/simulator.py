@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "EvaluateBatch",
     "ExplicitModel",
     "Outcome",
     "SimulatedStep",
@@ -84,6 +85,23 @@ class StochasticSimulator(Protocol[S, A]):
 
     def evaluate(self, state: S) -> float:
         """As in ``Simulator``."""
+
+
+class EvaluateBatch(Protocol):
+    """Estimates many leaves in one call, as a network does."""
+
+    def __call__(
+        self, states: Sequence[object], /
+    ) -> tuple[npt.ArrayLike | None, npt.ArrayLike]:
+        """Estimate ``states``: [K] an array of the state dtype of a native simulator, else a list
+        of states in the simulator's own terms; K from 1 to the batch size.
+
+        Returns:
+            priors: [K, A] weights >= 0, column a for the action number a: of a native simulator
+                its own number, else its place in the order offered; what is not legal is ignored.
+                None: the simulator's own prior, else uniform.
+            values: [K] the estimated return for the player who moves, finite.
+        """
 
 
 class ExplicitModel(Protocol):

@@ -1,4 +1,5 @@
-"""The tree: one arena of nodes, children side by side, 45 bytes a node without its state.
+"""The tree: one arena of nodes, children side by side, 45 bytes a node without its state and
+without the columns that only some settings ask for.
 
 Children that were not tried hold nothing but their prior and action: expanding a node of a thousand
 actions touches eight bytes for each."""
@@ -35,6 +36,14 @@ ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is th
     int32_t visited         # nodes that were visited, the root included
     int32_t size
     int32_t capacity
+    int columns             # COLUMN_...: which of the next ones there are, else NULL
+    int32_t *in_flight      # simulations under way through the node
+    double *square          # sum of squared deviations of the returns from their mean
+    double *raw             # what the node's state was estimated at on its first visit
+    int32_t *home           # the node where what is known of this node's state stands
+    int32_t *node_visits    # of a home: simulations through its state, whichever way they came
+    double *mean            # of a home: mean return from its state on, its player's
+    size_t limit            # bytes that nodes and states may take; 0: no limit
     char *states            # state_slots entries of state_stride bytes
     size_t state_stride
     int32_t state_count
@@ -43,12 +52,19 @@ ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is th
 cdef enum:
     NONE = -1
 
+cdef enum:
+    # Columns that are made when asked for, added together.
+    COLUMN_IN_FLIGHT = 1
+    COLUMN_SQUARE = 2
+    COLUMN_RAW = 4
+    COLUMN_HOME = 8         # home, node_visits and mean
+
 # Make an arena that holds a blank root; free what one holds. 0, or STATUS_NO_MEMORY.
-cdef int arena_init(Arena *arena, size_t state_size) noexcept nogil
+cdef int arena_init(Arena *arena, size_t state_size, int columns, size_t limit) noexcept nogil
 cdef void arena_free(Arena *arena) noexcept nogil
 # Bytes that so many nodes and states take.
 cdef size_t bytes_of(const Arena *arena, int32_t nodes, int32_t states) noexcept nogil
-# Make room for `count` more nodes or one more state. 0, or STATUS_NO_MEMORY.
+# Make room for `count` more nodes or one more state. 0, STATUS_NO_MEMORY or STATUS_FULL.
 cdef int arena_grow(Arena *arena, int32_t count) noexcept nogil
 cdef int arena_grow_states(Arena *arena) noexcept nogil
 # The visited part as a SearchTree, and each of its nodes' index in the arena (int32 [N]).
@@ -70,14 +86,32 @@ cdef inline void blank(Arena *arena, int32_t index) noexcept nogil:
     arena.node[index].child_count = 0
     arena.node[index].tried = 0
     arena.node[index].state = NONE
+    if arena.columns:
+        blank_columns(arena, index)
+
+
+cdef inline void blank_columns(Arena *arena, int32_t index) noexcept nogil:
+    if arena.in_flight != NULL:
+        arena.in_flight[index] = 0
+    if arena.square != NULL:
+        arena.square[index] = 0.0
+    if arena.raw != NULL:
+        arena.raw[index] = 0.0
+    if arena.home != NULL:
+        arena.home[index] = index
+        arena.node_visits[index] = 0
+        arena.mean[index] = 0.0
 
 
 cdef inline int32_t add_children(Arena *arena, int32_t parent, int32_t count) noexcept nogil:
     """Append `count` children, to be given prior and action; return the index of the first, or
-    STATUS_NO_MEMORY. They are not blank: see touch_next and add_outcomes."""
+    a status. They are not blank: see touch_next and add_outcomes."""
     cdef int32_t first = arena.size
-    if count > arena.capacity - arena.size and arena_grow(arena, count) < 0:
-        return -3
+    cdef int status = 0
+    if count > arena.capacity - arena.size:
+        status = arena_grow(arena, count)
+        if status < 0:
+            return status
     arena.size += count
     arena.node[parent].first_child = first
     arena.node[parent].child_count = count
@@ -106,10 +140,13 @@ cdef inline int32_t add_outcomes(Arena *arena, int32_t chance, int32_t count) no
 
 cdef inline int32_t add_outcome(Arena *arena, int32_t chance, int32_t last) noexcept nogil:
     """Append a blank outcome to an open chance node after its outcome ``last`` (NONE: it is the
-    first); return its index, or STATUS_NO_MEMORY."""
+    first); return its index, or a status."""
     cdef int32_t index = arena.size
-    if arena.size == arena.capacity and arena_grow(arena, 1) < 0:
-        return -3
+    cdef int status = 0
+    if arena.size == arena.capacity:
+        status = arena_grow(arena, 1)
+        if status < 0:
+            return status
     blank(arena, index)
     arena.prior[index] = 1.0
     arena.action[index] = NONE
@@ -145,6 +182,15 @@ cdef inline double best_proven(const Arena *arena, int32_t node) noexcept nogil:
         if arena.flags[i] & NODE_PROVEN and arena.value[i] > best:
             best = arena.value[i]
     return best
+
+
+cdef inline double at_least_proven(const Arena *arena, int32_t node, int32_t tried,
+                                   double value) noexcept nogil:
+    """The return to back up through ``node``: its best proven action's where the action that was
+    tried is worse on average, for that is what its player would take; else what was returned. (The
+    larger of the two returns would be biased upwards by every lucky one.)"""
+    cdef double known = best_proven(arena, node)
+    return known if arena.value[tried] < known else value
 
 
 cdef inline int32_t best_child(const Arena *arena, int32_t node) noexcept nogil:

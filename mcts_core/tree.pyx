@@ -5,7 +5,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from mcts_core.native cimport STATUS_NO_MEMORY
+from mcts_core.native cimport STATUS_FULL, STATUS_NO_MEMORY
 from mcts_core import result
 
 cdef int32_t LARGEST = 2147483647
@@ -14,30 +14,41 @@ cdef int32_t LARGEST = 2147483647
 # costs as much as the search itself. Only used with the GIL held.
 cdef enum:
     KEPT = 2
-cdef size_t KEPT_BYTES = 64 * 1024 * 1024   # a larger arena is given back
+cdef size_t KEPT_BYTES = 256 * 1024 * 1024   # a larger arena is given back
 cdef Arena[KEPT] kept
 
 
 cdef size_t bytes_of(const Arena *arena, int32_t nodes, int32_t states) noexcept nogil:
-    cdef size_t node = sizeof(Node) + 2 * sizeof(int32_t) + sizeof(double) + sizeof(float) + 1
-    return nodes * node + states * arena.state_stride
+    return nodes * node_bytes(arena) + states * arena.state_stride
 
 
-cdef int arena_init(Arena *arena, size_t state_size) noexcept nogil:
+cdef size_t node_bytes(const Arena *arena) noexcept nogil:
+    """Bytes of one node over all columns."""
+    cdef size_t size = sizeof(Node) + 2 * sizeof(int32_t) + sizeof(double) + sizeof(float) + 1
+    size += sizeof(int32_t) * ((arena.columns & COLUMN_IN_FLIGHT) != 0)
+    size += sizeof(double) * ((arena.columns & COLUMN_SQUARE) != 0)
+    size += sizeof(double) * ((arena.columns & COLUMN_RAW) != 0)
+    if arena.columns & COLUMN_HOME:
+        size += 2 * sizeof(int32_t) + sizeof(double)
+    return size
+
+
+cdef int arena_init(Arena *arena, size_t state_size, int columns, size_t limit) noexcept nogil:
     cdef size_t stride = (state_size + 7) // 8 * 8
     cdef int i
     memset(arena, 0, sizeof(Arena))
     for i in range(KEPT):
-        if kept[i].capacity > 0:
+        if limit == 0 and kept[i].capacity > 0:
             arena[0] = kept[i]
             memset(&kept[i], 0, sizeof(Arena))
             arena.state_slots = <int32_t>(arena.state_slots * arena.state_stride // stride)
             break
     arena.state_stride = stride
-    if arena.state_slots > 0 and arena.capacity > 0:
-        plant(arena)
-        return 0
-    if arena_grow(arena, 256) < 0 or arena_grow_states(arena) < 0:
+    arena.columns = columns
+    arena.limit = limit
+    if (arena.capacity == 0 and arena_resize(arena, 256) < 0) \
+            or (arena.state_slots == 0 and arena_resize_states(arena, 64) < 0) \
+            or resize_columns(arena, arena.capacity) < 0:
         arena_free(arena)
         return STATUS_NO_MEMORY
     plant(arena)
@@ -55,6 +66,7 @@ cdef void plant(Arena *arena) noexcept nogil:
 
 cdef void arena_free(Arena *arena) noexcept nogil:
     cdef int i
+    free_columns(arena)
     arena.size = 0
     arena.state_count = 0
     for i in range(KEPT):
@@ -73,6 +85,22 @@ cdef void arena_free(Arena *arena) noexcept nogil:
     memset(arena, 0, sizeof(Arena))
 
 
+cdef void free_columns(Arena *arena) noexcept nogil:
+    free(arena.in_flight)
+    free(arena.square)
+    free(arena.raw)
+    free(arena.home)
+    free(arena.node_visits)
+    free(arena.mean)
+    arena.in_flight = NULL
+    arena.square = NULL
+    arena.raw = NULL
+    arena.home = NULL
+    arena.node_visits = NULL
+    arena.mean = NULL
+    arena.columns = 0
+
+
 cdef int32_t larger(int32_t have, int32_t want) noexcept nogil:
     """The next capacity: twice what there is, at least what is wanted, at most 2**31 - 1."""
     if have <= LARGEST // 2 and have * 2 >= want:
@@ -81,48 +109,82 @@ cdef int32_t larger(int32_t have, int32_t want) noexcept nogil:
 
 
 cdef int arena_grow(Arena *arena, int32_t count) noexcept nogil:
-    cdef int32_t capacity
-    cdef void *moved
+    cdef int32_t capacity, affordable
     if count > LARGEST - arena.size:
         return STATUS_NO_MEMORY
     capacity = larger(arena.capacity, arena.size + count)
-    moved = realloc(arena.node, <size_t>capacity * sizeof(Node))
-    if moved == NULL:
-        return STATUS_NO_MEMORY
-    arena.node = <Node *>moved
-    moved = realloc(arena.visits, <size_t>capacity * sizeof(int32_t))
-    if moved == NULL:
-        return STATUS_NO_MEMORY
-    arena.visits = <int32_t *>moved
-    moved = realloc(arena.value, <size_t>capacity * sizeof(double))
-    if moved == NULL:
-        return STATUS_NO_MEMORY
-    arena.value = <double *>moved
-    moved = realloc(arena.prior, <size_t>capacity * sizeof(float))
-    if moved == NULL:
-        return STATUS_NO_MEMORY
-    arena.prior = <float *>moved
-    moved = realloc(arena.action, <size_t>capacity * sizeof(int32_t))
-    if moved == NULL:
-        return STATUS_NO_MEMORY
-    arena.action = <int32_t *>moved
-    moved = realloc(arena.flags, <size_t>capacity)
-    if moved == NULL:
-        return STATUS_NO_MEMORY
-    arena.flags = <uint8_t *>moved
-    arena.capacity = capacity
-    return 0
+    if arena.limit > 0:
+        affordable = within_limit(arena, arena.state_slots * arena.state_stride, node_bytes(arena))
+        if affordable < arena.size + count:
+            return STATUS_FULL
+        capacity = min(capacity, affordable)
+    return arena_resize(arena, capacity)
 
 
 cdef int arena_grow_states(Arena *arena) noexcept nogil:
     cdef int32_t slots = larger(arena.state_slots, 64)
-    cdef void *moved
     if arena.state_slots == LARGEST:
         return STATUS_NO_MEMORY
-    moved = realloc(arena.states, <size_t>slots * arena.state_stride)
+    if arena.limit > 0:
+        slots = min(slots, within_limit(arena, arena.capacity * node_bytes(arena),
+                                        arena.state_stride))
+        if slots <= arena.state_slots:
+            return STATUS_FULL
+    return arena_resize_states(arena, slots)
+
+
+cdef int32_t within_limit(const Arena *arena, size_t others, size_t each) noexcept nogil:
+    """How many entries of ``each`` bytes the limit allows beside ``others`` bytes."""
+    if others >= arena.limit:
+        return 0
+    return <int32_t>min((arena.limit - others) // each, <size_t>LARGEST)
+
+
+cdef int resize(void **column, size_t size) noexcept nogil:
+    """0, or STATUS_NO_MEMORY, and then the column is as it was."""
+    cdef void *moved = realloc(column[0], size)
     if moved == NULL:
         return STATUS_NO_MEMORY
-    arena.states = <char *>moved
+    column[0] = moved
+    return 0
+
+
+cdef int arena_resize(Arena *arena, int32_t capacity) noexcept nogil:
+    """Give every column room for ``capacity`` nodes. 0, or STATUS_NO_MEMORY."""
+    cdef size_t count = capacity
+    if resize(<void **>&arena.node, count * sizeof(Node)) < 0 \
+            or resize(<void **>&arena.visits, count * sizeof(int32_t)) < 0 \
+            or resize(<void **>&arena.value, count * sizeof(double)) < 0 \
+            or resize(<void **>&arena.prior, count * sizeof(float)) < 0 \
+            or resize(<void **>&arena.action, count * sizeof(int32_t)) < 0 \
+            or resize(<void **>&arena.flags, count) < 0 \
+            or resize_columns(arena, capacity) < 0:
+        return STATUS_NO_MEMORY
+    arena.capacity = capacity
+    return 0
+
+
+cdef int resize_columns(Arena *arena, int32_t capacity) noexcept nogil:
+    cdef size_t count = capacity
+    if arena.columns & COLUMN_IN_FLIGHT \
+            and resize(<void **>&arena.in_flight, count * sizeof(int32_t)) < 0:
+        return STATUS_NO_MEMORY
+    if arena.columns & COLUMN_SQUARE \
+            and resize(<void **>&arena.square, count * sizeof(double)) < 0:
+        return STATUS_NO_MEMORY
+    if arena.columns & COLUMN_RAW and resize(<void **>&arena.raw, count * sizeof(double)) < 0:
+        return STATUS_NO_MEMORY
+    if arena.columns & COLUMN_HOME and (
+            resize(<void **>&arena.home, count * sizeof(int32_t)) < 0
+            or resize(<void **>&arena.node_visits, count * sizeof(int32_t)) < 0
+            or resize(<void **>&arena.mean, count * sizeof(double)) < 0):
+        return STATUS_NO_MEMORY
+    return 0
+
+
+cdef int arena_resize_states(Arena *arena, int32_t slots) noexcept nogil:
+    if resize(<void **>&arena.states, <size_t>slots * arena.state_stride) < 0:
+        return STATUS_NO_MEMORY
     arena.state_slots = slots
     return 0
 

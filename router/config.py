@@ -8,7 +8,6 @@ from mcts_core.config import (
     MAX_COUNT,
     MAX_SEED,
     Evaluation,
-    Selection,
     check_choice,
     check_int,
     check_real,
@@ -54,7 +53,7 @@ class MCTSConfig:
     prior_mix: float = 0.25
     time_limit_ms: float | None = None
     solver: Solver = "auto"
-    selection: Selection | Literal["auto"] = "auto"
+    selection: Literal["auto", "puct", "ucb1"] = "auto"
     evaluation: Evaluation | Literal["auto"] = "auto"
     prove_values: bool = True
     exact_work_limit: int = 20_000_000
@@ -75,5 +74,5 @@ class MCTSConfig:
         if not isinstance(self.prove_values, bool):
             raise ConfigError("prove_values", self.prove_values, "True or False")
         check_choice("solver", self.solver, get_args(Solver))
-        check_choice("selection", self.selection, (*get_args(Selection), "auto"))
+        check_choice("selection", self.selection, ("auto", "puct", "ucb1"))
         check_choice("evaluation", self.evaluation, (*get_args(Evaluation), "auto"))

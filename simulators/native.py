@@ -165,6 +165,7 @@ def _simulator(parts: _Parts, start: bytes, built: Built) -> AddressSimulator:
         pack=lambda root: pack(dtype, root, start),
         unpack=lambda data: np.frombuffer(data, dtype)[0].item(),
         stochastic=parts.stochastic,
+        dtype=dtype,
         keep=built,
         **built.addresses,
     )

@@ -1,30 +1,19 @@
 """Compiling the functions of a native simulator to C function pointers, once for each content.
 
-numba keeps compiled code beside a source file, but cannot tell whether functions that a wrapper
-refers to have changed. So the wrappers are written to a file whose name is a digest of all that
-they depend on (the functions' byte code, constants and globals, the dtype, the versions), in the
-user's cache folder: ``$HARNESS_ROUTER_CACHE``, else ``$XDG_CACHE_HOME/harness-router``, else
-``~/.cache/harness-router``. Where that cannot be written, each process compiles for itself.
+Where compiled code is kept, and when it is made anew: ``mcts_core.numba_cache``.
 """
 
-import hashlib
-import os
-import sys
-import tempfile
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import EnumMeta
-from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core.errors import NumbaError
 
 from mcts_core.errors import SimulatorError
+from mcts_core.numba_cache import compile_module
 
-__all__ = ["Built", "build", "cache_folder"]
+__all__ = ["Built", "build"]
 
 HEADER = """
 import numba
@@ -95,8 +84,6 @@ FIXED_TURN = """
 def TURN(before, after):
     return {turn}
 """
-# Modules whose content the versions of Python and of numpy and numba fix.
-FIXED = frozenset({*sys.stdlib_module_names, "numba", "numpy"})
 WANTED = {
     "legal": "legal(state, actions) -> int",
     "step": "step(state, action, rng) -> (reward, terminal)",
@@ -127,167 +114,19 @@ def build(
         SimulatorError: numba cannot compile a function; the message names it.
     """
     turn = FIXED_TURN.format(turn=2 if alternate else 0)
-    source = HEADER + (WRAPPERS["player"] if "player" in functions else turn)
     names = [name for name in ("legal", "step", "evaluate", "prior") if name in functions]
-    path = _source_file(source, dtype, max_actions, functions)
-    module = types.ModuleType(path.stem if path else f"native_simulator_{id(functions)}")
-    if path:
-        sys.modules[module.__name__] = module  # where numba looks when it loads what it kept
-    module.__dict__.update(DTYPE=dtype, MAX_ACTIONS=max_actions)
-    for name, function in functions.items():
-        is_compiled = hasattr(function, "py_func")
-        module.__dict__[name] = function if is_compiled else numba.njit(function)
-    module.__dict__["CACHE"] = path is not None
-    module.__dict__["__file__"] = filename = str(path or "<native simulator>")
-    exec(compile(source, filename, "exec"), module.__dict__)
-    for name in names:
-        # Padded, so that numba, which identifies a function by its first line, tells them apart.
-        text = "\n" * (100 * len(source.splitlines()) + 50 * names.index(name)) + WRAPPERS[name]
-        try:
-            _define(compile(text, filename, "exec"), module)
-        except NumbaError as error:
-            raise SimulatorError(_explain(name, functions, error)) from error
+
+    def refuse(name: str, reason: str) -> SimulatorError:
+        wanted = WANTED[name] + (f" and {WANTED['player']}" if "player" in functions else "")
+        return SimulatorError(f"{name}: does not compile: {reason}; wanted {wanted}")
+
+    module = compile_module(
+        "native",
+        HEADER + (WRAPPERS["player"] if "player" in functions else turn),
+        {name: WRAPPERS[name] for name in names},
+        functions,
+        constants={"DTYPE": dtype, "MAX_ACTIONS": max_actions},
+        depends=(dtype, dtype.itemsize, max_actions),
+        refuse=refuse,
+    )
     return Built({name: module.__dict__[f"c_{name}"].address for name in names}, module)
-
-
-def _define(code: types.CodeType, module: types.ModuleType) -> None:
-    """Execute a wrapper. What was kept and cannot be loaded is deleted and made anew; where
-    nothing can be kept, it is compiled for this process."""
-    try:
-        exec(code, module.__dict__)
-    except NumbaError:
-        raise
-    except Exception:
-        if not module.__dict__["CACHE"]:
-            raise
-        module.__dict__["CACHE"] = _forget(Path(module.__dict__["__file__"]))
-        _define(code, module)
-
-
-def _forget(source: Path) -> bool:
-    """Delete what numba kept for a source file. True if there was something and it is gone."""
-    kept = list(source.parent.glob(f"__pycache__/{source.stem}.*"))
-    try:
-        for file in kept:
-            file.unlink(missing_ok=True)
-    except OSError:
-        return False
-    return bool(kept)
-
-
-def _explain(name: str, functions: dict[str, Callable[..., Any]], error: Exception) -> str:
-    """Which function numba refused, and the first line of why."""
-    reasons = [line.strip() for line in str(error).splitlines() if line.strip()]
-    useful = [line for line in reasons if not line.startswith(("Failed in", "-", "File", "During"))]
-    wanted = WANTED[name] + (f" and {WANTED['player']}" if "player" in functions else "")
-    return f"{name}: does not compile: {(useful or reasons)[0][:200]}; wanted {wanted}"
-
-
-def cache_folder() -> Path:
-    """Where compiled simulators are kept."""
-    own = os.environ.get("HARNESS_ROUTER_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return Path(own) if own else Path(base) / "harness-router"
-
-
-def _source_file(
-    source: str,
-    dtype: np.dtype[np.void],
-    max_actions: int,
-    functions: dict[str, Callable[..., Any]],
-) -> Path | None:
-    """The file beside which numba keeps the code, or None where nothing can be kept."""
-    digest = hashlib.sha256()
-    try:
-        parts = [source, *WRAPPERS.values(), repr(dtype), dtype.itemsize, max_actions]
-        for part in (*parts, numba.__version__, np.__version__):
-            digest.update(repr(part).encode())
-        for name, function in sorted(functions.items()):
-            for item in fingerprint(function, set()):
-                digest.update(f"{name} {item}\n".encode())
-    except TypeError:
-        return None  # depends on something whose content we cannot name
-    path = cache_folder() / f"native_{digest.hexdigest()[:40]}.py"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        compiled = path.parent / "__pycache__"
-        compiled.mkdir(exist_ok=True)
-        tempfile.TemporaryFile(dir=compiled).close()  # else numba would write somewhere else
-        if not path.exists():
-            path.write_text("# Compiled simulators of harness-router are kept beside this file.\n")
-    except OSError:
-        return None
-    return path
-
-
-def fingerprint(thing: object, seen: set[object]) -> Iterator[str]:
-    """All that the meaning of a function, or of a value that it uses, depends on.
-
-    Raises:
-        TypeError: it depends on an object whose content cannot be named.
-    """
-    if hasattr(thing, "py_func"):
-        yield repr(sorted(getattr(thing, "targetoptions", {}).items()))
-        thing = thing.py_func
-    if isinstance(thing, types.FunctionType):
-        yield from _function(thing, seen)
-    elif isinstance(thing, np.ndarray):
-        yield f"{thing.dtype} {thing.shape} {hashlib.sha256(thing.tobytes()).hexdigest()}"
-    elif isinstance(thing, (int, float, complex, bool, str, bytes, type(None), np.generic)):
-        yield repr(thing)
-    elif isinstance(thing, tuple):
-        yield str(len(thing))
-        for item in thing:
-            yield from fingerprint(item, seen)
-    elif isinstance(thing, EnumMeta):
-        yield repr(list(thing.__members__.items()))
-    elif isinstance(thing, (type, types.BuiltinFunctionType)):
-        yield f"{thing.__module__}.{thing.__qualname__}"
-    else:
-        raise TypeError(type(thing).__name__)
-
-
-def _function(function: types.FunctionType, seen: set[object]) -> Iterator[str]:
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    yield from _code(function.__code__)
-    yield repr((function.__defaults__, function.__kwdefaults__))
-    names = tuple(_names(function.__code__))
-    for name in names:
-        if name in function.__globals__:
-            yield name
-            yield from _global(function.__globals__[name], names, seen)
-    for cell in function.__closure__ or ():
-        yield from _global(cell.cell_contents, names, seen)
-
-
-def _global(thing: object, names: tuple[str, ...], seen: set[object]) -> Iterator[str]:
-    """A global or a cell. Of an author's own module, whatever the code names (``names``)."""
-    if not isinstance(thing, types.ModuleType):
-        yield from fingerprint(thing, seen)
-    elif thing.__name__.split(".")[0] in FIXED:
-        yield f"{thing.__name__} {getattr(thing, '__version__', '')}"
-    else:
-        for name in names:
-            if hasattr(thing, name) and (id(thing), name) not in seen:
-                seen.add((id(thing), name))
-                yield f"{thing.__name__}.{name}"
-                yield from _global(getattr(thing, name), names, seen)
-
-
-def _code(code: types.CodeType) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield repr(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _code(constant)
-        else:
-            yield repr(constant)
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)

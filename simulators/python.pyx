@@ -19,7 +19,7 @@ from mcts_core.errors import NonFiniteError, SimulatorError
 from mcts_core.simulator import SimulatedStep
 from simulators.awaiting import Resume, short
 
-from mcts_core.native cimport (LIMIT, STEP_TURN, evaluate_t, legal_t, outcomes_t, prior_t,
+from mcts_core.native cimport (LIMIT, STEP_TURN, evaluate_t, key_t, legal_t, outcomes_t, prior_t,
                                release_t, step_t)
 from simulators.answers cimport Answers, Box, Move, action_at, place
 from simulators.calls cimport (Method, StepLayout, call, forget, forget_any, hold, item_of,
@@ -49,6 +49,7 @@ cdef class PythonSimulator(Answers):
     """
 
     cdef Method actions, step, evaluate
+    cdef dict numbers           # state -> its number, for transpositions; of one search
 
     def __init__(self, simulator):
         self.simulator = simulator
@@ -73,6 +74,7 @@ cdef class PythonSimulator(Answers):
         self.table.release = <release_t>release
         if self.outcomes_of is not None:
             self.table.outcomes = <outcomes_t>outcomes
+        self.table.key = <key_t>key
         if self.priors_of is not None:
             self.table.prior = <prior_t>prior
 
@@ -95,6 +97,7 @@ cdef class PythonSimulator(Answers):
             raise self.wrapped(error, method, box, action) from error
 
     cdef int pack_root(self, object state, void *buffer) except -1:
+        self.numbers = None
         fill(<Slot *>buffer, <PyObject *>state,
              0 if self.player_of is None else self.player_of(state))
         return 0
@@ -223,6 +226,19 @@ cdef int32_t prior(void *context, const void *state, int32_t count, double *weig
 
 cdef int32_t outcomes(void *context, const void *state, int32_t action) noexcept:
     return len((<Box>(<Slot *>state).box).kept.moves[action])   # the step before has put them there
+
+
+cdef int32_t key(void *context, const void *state, uint64_t *number) noexcept:
+    """States that are equal have the same number."""
+    cdef PythonSimulator self = <PythonSimulator>context
+    cdef Slot *slot = <Slot *>state
+    try:
+        if self.numbers is None:
+            self.numbers = {}
+        number[0] = self.numbers.setdefault((<object>slot.state, slot.player), len(self.numbers))
+    except BaseException as error:
+        return self.failed(error, "hash", box_of(slot), -1)
+    return 0
 
 
 cdef void release(void *context, const void *state) noexcept:

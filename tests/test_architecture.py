@@ -122,6 +122,7 @@ def loaded_by(statement: str) -> set[str]:
 @pytest.mark.parametrize(
     "statement",
     [
+        "import mcts_core",
         "import router",
         "import harness_router",
         "from router.cli import main; main(['--help'], standalone_mode=False)",

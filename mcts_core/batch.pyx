@@ -1,0 +1,217 @@
+"""Leaves collected, evaluated in one call, and backed up; apart while they wait by virtual loss
+(Chaslot et al. 2008, "Parallel Monte-Carlo tree search", section 4.3)."""
+
+cimport cython
+from libc.math cimport fabs
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from mcts_core.errors import NonFiniteError, SimulatorError
+
+from mcts_core.context cimport Simulation, push, widen
+from mcts_core.expansion cimport expand, reweigh
+from mcts_core.gumbel cimport advance_halving
+from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STATUS_TAKEN
+from mcts_core.simulation cimport decided, evaluate, finish, simulate
+from mcts_core.tree cimport NODE_PROVEN, NODE_SETTLED, Arena, state_at
+
+
+@cython.final
+cdef class Batch:
+    """The leaves that await one call of ``function``."""
+
+    def __cinit__(self, function, int32_t size):
+        self.function = function
+        self.size = size
+        self.leaves = <Pending *>malloc(<size_t>size * sizeof(Pending))
+        if self.leaves == NULL:
+            raise MemoryError("no memory for a batch")
+
+    def __dealloc__(self):
+        free(self.leaves)
+        free(self.nodes)
+
+    cdef int run(self, Simulation *s, SimulatorHandle simulator, int32_t target) except? -1:
+        cdef int status
+        cdef int32_t leaf
+        cdef double[::1] values
+        if s.table.needs_gil:
+            status = self.collect(s, target)
+        else:
+            with nogil:
+                status = self.collect(s, target)
+        try:
+            if self.count == 0:
+                return status
+            nodes = [self.nodes[self.leaves[leaf].start + self.leaves[leaf].length - 1]
+                     for leaf in range(self.count)]
+            given, values = self.ask(s, simulator, nodes)
+            if given is not None:
+                self.weigh_all(s, nodes, given)
+            for leaf in range(self.count):
+                if self.take(s, leaf) < 0:
+                    raise MemoryError("no memory for a path")
+                finish(s, values[leaf], False)
+                s.done += 1
+            self.count = 0
+            self.used = 0
+            return status
+        finally:
+            self.give_up(s)
+
+    cdef int collect(self, Simulation *s, int32_t target) noexcept nogil:
+        """Simulate up to as many new leaves as a batch has. What ends at a place where the world
+        ends is backed up at once. 0, or a status below 0 that is not STATUS_TAKEN."""
+        cdef int32_t ask = 0
+        cdef int status = 0
+        if s.early_stop and decided(s, target, &ask):
+            s.decided = True
+            return 0
+        s.collecting = True
+        while self.count < self.size and s.done + self.count < target \
+                and s.arena.flags[0] & NODE_PROVEN == 0:
+            status = simulate(s)
+            if status == STATUS_TAKEN and self.count > 0:
+                status = 0
+                break                       # a smaller batch rather than the same leaf twice
+            if status == 1:
+                status = self.settle(s)
+            if status < 0:
+                break
+            if status == 0:
+                s.done += 1
+            if s.halving.on:
+                advance_halving(s)
+        s.collecting = False
+        return status if status < 0 else 0
+
+    cdef int settle(self, Simulation *s) noexcept nogil:
+        """The new leaf at s.path: evaluated by the simulator and backed up if the world ends there
+        (0), else kept (1); or a status."""
+        cdef Arena *tree = &s.arena
+        cdef double worth = 0.0
+        cdef int status = 0
+        if tree.flags[s.leaf.node] & NODE_SETTLED == 0 \
+                and tree.node[s.leaf.node].first_child < 0:
+            status = expand(s, s.leaf.node, True)
+        if status < 0:
+            return status
+        if tree.flags[s.leaf.node] & NODE_SETTLED == 0:
+            return self.keep(s)
+        status = evaluate(s, state_at(tree, tree.node[s.leaf.node].state), s.leaf.depth, True,
+                          &worth)
+        if status >= 0:
+            finish(s, worth, True)
+        return min(status, 0)
+
+    cdef int keep(self, Simulation *s) noexcept nogil:
+        """Remember the path, and that a simulation is under way along it. 1, or a status."""
+        cdef int32_t i, capacity
+        cdef void *moved
+        if self.capacity - self.used < s.path_length:
+            capacity = 2 * (self.capacity + s.path_length)
+            moved = realloc(self.nodes, <size_t>capacity * sizeof(int32_t))
+            if moved == NULL:
+                return STATUS_NO_MEMORY
+            self.nodes = <int32_t *>moved
+            self.capacity = capacity
+        memcpy(self.nodes + self.used, s.path, <size_t>s.path_length * sizeof(int32_t))
+        self.leaves[self.count].start = self.used
+        self.leaves[self.count].length = s.path_length
+        self.leaves[self.count].depth = s.leaf.depth
+        self.used += s.path_length
+        self.count += 1
+        for i in range(s.path_length):
+            s.arena.in_flight[s.path[i]] += 1
+        return 1
+
+    cdef int take(self, Simulation *s, int32_t leaf) noexcept nogil:
+        """Put a leaf's path back into s.path: its simulation is no longer under way."""
+        cdef int32_t *nodes = self.nodes + self.leaves[leaf].start
+        cdef int32_t i
+        s.path_length = 0
+        for i in range(self.leaves[leaf].length):
+            s.arena.in_flight[nodes[i]] -= 1
+            if push(s, nodes[i]) < 0:
+                return STATUS_NO_MEMORY
+        self.leaves[leaf].length = 0
+        return 0
+
+    cdef void give_up(self, Simulation *s) noexcept nogil:
+        """After an error: none of the leaves left is under way any more."""
+        cdef int32_t leaf
+        for leaf in range(self.count):
+            self.take(s, leaf)
+        self.count = 0
+        self.used = 0
+
+    cdef int evaluate_root(self, Simulation *s, SimulatorHandle simulator,
+                           bint take_prior) except -1:
+        """The root's own evaluation; its priors too unless the caller gave some."""
+        given, values = self.ask(s, simulator, [0])
+        if s.arena.raw != NULL:
+            s.arena.raw[0] = values[0]
+        if given is not None and take_prior:
+            self.weigh_all(s, [0], given)
+        return 0
+
+    cdef int weigh(self, Simulation *s, int32_t node, const double *row,
+                   Py_ssize_t width) noexcept nogil:
+        """Give a leaf's children the evaluator's priors, by the numbers of their actions. 0, a
+        status, or 1: ``s.bad_action`` has no column."""
+        cdef int32_t first = s.arena.node[node].first_child, i
+        cdef int32_t count = s.arena.node[node].child_count
+        if count > s.wide and widen(s, count) < 0:
+            return STATUS_NO_MEMORY
+        for i in range(count):
+            s.bad_action = s.arena.action[first + i]
+            if not 0 <= s.bad_action < width:
+                return 1
+            s.weights[i] = row[s.bad_action]
+        return reweigh(s, node)
+
+    cdef int weigh_all(self, Simulation *s, list nodes, object given) except -1:
+        cdef double[:, ::1] priors = given
+        cdef Py_ssize_t i
+        cdef int status
+        for i in range(len(nodes)):
+            status = self.weigh(s, nodes[i], &priors[i, 0], priors.shape[1])
+            if status == STATUS_NO_MEMORY:
+                raise MemoryError("no memory for a batch")
+            if status == 1:
+                raise SimulatorError(f"evaluate_batch: got priors of {priors.shape[1]} actions, "
+                                     f"wanted one for action {s.bad_action}")
+            if status < 0:
+                raise NonFiniteError(f"evaluate_batch: got a prior of {s.bad_number!r}, wanted "
+                                     "finite numbers of at least 0")
+        return 0
+
+    cdef tuple ask(self, Simulation *s, SimulatorHandle simulator, list nodes):
+        """Call the function: (float64 [count, actions] or None, float64 [count]), checked."""
+        cdef size_t size = s.table.state_size
+        cdef unsigned char[:, ::1] states = np.empty((len(nodes), size), dtype=np.uint8)
+        cdef Py_ssize_t i
+        for i in range(len(nodes)):
+            memcpy(&states[i, 0], state_at(&s.arena, s.arena.node[<int32_t>nodes[i]].state), size)
+        answer = self.function(simulator.state_batch(np.asarray(states)))
+        try:
+            given, estimates = answer
+            values = np.ascontiguousarray(estimates, dtype=np.float64)
+            priors = None if given is None else np.ascontiguousarray(given, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise SimulatorError("evaluate_batch: got an answer that is not (priors, values) of "
+                                 f"numbers ({error})") from None
+        wanted = f"({len(nodes)},)"
+        if values.shape != (len(nodes),):
+            raise SimulatorError(f"evaluate_batch: got values of shape {values.shape}, "
+                                 f"wanted {wanted}")
+        if priors is not None and (priors.ndim != 2 or len(priors) != len(nodes) or not priors.size):
+            raise SimulatorError(f"evaluate_batch: got priors of shape {priors.shape}, wanted "
+                                 f"({len(nodes)}, number of actions)")
+        wrong = np.flatnonzero(~(np.abs(values) <= LIMIT))
+        if len(wrong):
+            raise NonFiniteError(f"evaluate_batch: got a value of {values[wrong[0]]!r}, wanted a "
+                                 "number of magnitude at most 1e150")
+        return priors, values
