@@ -54,6 +54,8 @@ class SearchConfig:
         gumbel_scale: of the Gumbel noise at the root, >= 0; 0 takes the best by the prior.
         value_scale: c_scale of the improved policy, >= 0 (Danihelka et al. 2022, eq. 8).
         visit_scale: c_visit of the same, >= 0.
+        mixed_value: actions never tried count as the mean of the node's own estimate and the tried
+            actions' values weighted by prior (appendix D); False: as the estimate alone.
         rescale_values: map the completed values of a node to [0, 1] before they are scaled.
         noise_fraction: share of Dirichlet noise in the root's prior, 0 to 1 (AlphaZero: .25).
         noise_alpha: its concentration, > 0 (AlphaZero: about 10 / number of actions).
@@ -63,7 +65,7 @@ class SearchConfig:
             its first max(1, floor(k N^alpha)) actions in order of prior (progressive widening,
             Coulom 2007; Couetoux et al. 2011).
         chance_widening: the same for the outcomes of one action where the world draws without
-            listing them: past the limit a known outcome is drawn by its visits instead.
+            listing them: past the limit one of those seen is drawn, as often as they were.
         fpu: first-play urgency, the normalised value assumed for an action never tried
             (Gelly & Wang 2006). "first": each action is tried once before any is tried twice,
             in order of prior; "parent": the visit-weighted mean value of the actions tried at
@@ -109,6 +111,7 @@ class SearchConfig:
     gumbel_scale: float = 1.0
     value_scale: float = 0.1
     visit_scale: float = 50.0
+    mixed_value: bool = True
     rescale_values: bool = True
     noise_fraction: float = 0.0
     noise_alpha: float = 0.3
@@ -145,7 +148,7 @@ class SearchConfig:
         check_choice("evaluation", self.evaluation, get_args(Evaluation))
         check_choice("normalisation", self.normalisation, get_args(Normalisation))
         check_choice("root", self.root, get_args(Root))
-        for field in ("solver", "rescale_values", "transpositions", "early_stop"):
+        for field in ("solver", "mixed_value", "rescale_values", "transpositions", "early_stop"):
             if not isinstance(getattr(self, field), bool):
                 raise ConfigError(field, getattr(self, field), "True or False")
         if isinstance(self.fpu, str):

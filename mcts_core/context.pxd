@@ -57,6 +57,7 @@ ctypedef struct Simulation:
     int32_t virtual_loss
     double value_scale      # of the improved policy
     double visit_scale
+    bint mixed_value
     bint rescale
     Halving halving
     Known known             # where transpositions are looked for

@@ -25,7 +25,7 @@ cdef Improved improve(const Simulation *s, int32_t index) noexcept nogil:
             low = fmin(low, tree.value[i])
             high = fmax(high, tree.value[i])
     out.mixed = tree.raw[index]
-    if prior > 0.0:
+    if prior > 0.0 and s.mixed_value:
         out.mixed = (tree.raw[index] + visits * (weighted / prior)) / (visits + 1)
     if tried < tree.node[index].child_count:
         low = fmin(low, out.mixed)

@@ -150,6 +150,7 @@ cdef int copy_node(Copying *c, int32_t old, int32_t new, int32_t parent) noexcep
     if to.home != NULL:
         to.node_visits[new] = c.old.node_visits[home]
         to.mean[new] = c.old.mean[home]
+        to.solved[new] = c.old.solved[home]
     return copy_state(c, c.old.node[home].state, new)
 
 
@@ -191,6 +192,7 @@ cdef void let_go_on(Copying *c) noexcept nogil:
         tree.flags[i] &= ~NODE_SOME_PROVEN
         if tree.home != NULL and not tree.flags[i] & NODE_TERMINAL:
             c.source[i] = DEPENDS           # who else rests on it is not looked for
+            tree.solved[i] = 0
         if c.source[i] == DEPENDS:
             tree.flags[i] &= ~NODE_PROVEN
             if i > 0:

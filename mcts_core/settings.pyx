@@ -55,6 +55,7 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
     s.virtual_loss = config.virtual_loss
     s.value_scale = config.value_scale
     s.visit_scale = config.visit_scale
+    s.mixed_value = config.mixed_value
     s.rescale = config.rescale_values
     s.halving.on = config.root == "gumbel"
     s.early_stop = config.early_stop and not s.solver and not s.halving.on

@@ -10,7 +10,7 @@ from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, mono
 from mcts_core.expansion cimport expand
 from mcts_core.gumbel cimport advance_halving
 from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
-from mcts_core.rng cimport below
+from mcts_core.rng cimport below, uniform
 from mcts_core.selection cimport fill_tables, reciprocal, select_child, widen_range
 from mcts_core.transpositions cimport back_up_shared, find, prove_shared, remember
 from mcts_core.variants cimport opened, select_variant
@@ -42,7 +42,7 @@ cdef int simulate(Simulation *s) noexcept nogil:
             status = expand(s, node, True)
             if status < 0:
                 break
-        if tree.flags[node] & ENDS:
+        if tree.flags[node] & ENDS or (tree.home != NULL and tree.solved[node]):
             back_up(s, tree.value[node] if tree.home == NULL else tree.mean[node], True)
             if s.solver:
                 prove(s)
@@ -98,6 +98,8 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
             release(s, s.scratch)
             return STATUS_TAKEN
         return visit(s, arrival[0], depth, reward, flags)
+    if tree.flags[child] & NODE_OPEN:
+        tree.prior[arrival[0]] += 1.0       # drawn once more
     release(s, s.scratch)
     return 0
 
@@ -108,12 +110,19 @@ cdef inline bint under_way(const Arena *tree, int32_t node) noexcept nogil:
 
 
 cdef int32_t draw_known(Simulation *s, int32_t chance) noexcept nogil:
-    """One of the outcomes seen so far, by their visits (Couetoux et al. 2011, section 3)."""
-    cdef int32_t outcome = s.arena.node[chance].first_child
-    cdef int32_t left = below(&s.rng, s.arena.visits[chance])
-    while left >= s.arena.visits[outcome] and s.arena.action[outcome] != NONE:
-        left -= s.arena.visits[outcome]
-        outcome = s.arena.action[outcome]
+    """One of the outcomes seen so far, as often as the simulator drew it (kept as its prior): by
+    visits (Couetoux et al. 2011) the first ones seen would draw more and more of the rest."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t outcome = tree.node[chance].first_child
+    cdef double left = 0.0
+    while outcome != NONE:
+        left = left + tree.prior[outcome]
+        outcome = tree.action[outcome]
+    left = left * uniform(&s.rng)
+    outcome = tree.node[chance].first_child
+    while left >= tree.prior[outcome] and tree.action[outcome] != NONE:
+        left = left - tree.prior[outcome]
+        outcome = tree.action[outcome]
     return outcome
 
 

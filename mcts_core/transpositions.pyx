@@ -124,7 +124,7 @@ cdef void back_up_shared(Simulation *s, double value, bint settled) noexcept nog
 cdef inline void take_return(Arena *tree, int32_t home, double value) noexcept nogil:
     """One more return from a state on; what is proven stays."""
     tree.node_visits[home] += 1
-    if tree.flags[home] & NODE_PROVEN == 0:
+    if not tree.solved[home]:
         tree.mean[home] += (value - tree.mean[home]) * reciprocal(tree.node_visits[home])
 
 
@@ -138,7 +138,7 @@ cdef void prove_shared(Simulation *s) noexcept nogil:
         return                              # known before
     while True:
         home = tree.home[s.path[i]]
-        tree.flags[home] |= NODE_PROVEN
+        tree.solved[home] = 1
         tree.flags[s.path[i]] |= NODE_PROVEN
         tree.mean[home] = best
         if i == 0:

@@ -43,6 +43,7 @@ ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is th
     int32_t *home           # the node where what is known of this node's state stands
     int32_t *node_visits    # of a home: simulations through its state, whichever way they came
     double *mean            # of a home: mean return from its state on, its player's
+    uint8_t *solved         # of a home: that mean is exact. NODE_PROVEN says so of one way to it
     size_t limit            # bytes that nodes and states may take; 0: no limit
     char *states            # state_slots entries of state_stride bytes
     size_t state_stride
@@ -57,7 +58,7 @@ cdef enum:
     COLUMN_IN_FLIGHT = 1
     COLUMN_SQUARE = 2
     COLUMN_RAW = 4
-    COLUMN_HOME = 8         # home, node_visits and mean
+    COLUMN_HOME = 8         # home, node_visits, mean and solved
 
 # Make an arena that holds a blank root; free what one holds. 0, or STATUS_NO_MEMORY.
 cdef int arena_init(Arena *arena, size_t state_size, int columns, size_t limit) noexcept nogil
@@ -101,6 +102,7 @@ cdef inline void blank_columns(Arena *arena, int32_t index) noexcept nogil:
         arena.home[index] = index
         arena.node_visits[index] = 0
         arena.mean[index] = 0.0
+        arena.solved[index] = 0
 
 
 cdef inline int32_t add_children(Arena *arena, int32_t parent, int32_t count) noexcept nogil:

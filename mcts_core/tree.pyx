@@ -29,7 +29,7 @@ cdef size_t node_bytes(const Arena *arena) noexcept nogil:
     size += sizeof(double) * ((arena.columns & COLUMN_SQUARE) != 0)
     size += sizeof(double) * ((arena.columns & COLUMN_RAW) != 0)
     if arena.columns & COLUMN_HOME:
-        size += 2 * sizeof(int32_t) + sizeof(double)
+        size += 2 * sizeof(int32_t) + sizeof(double) + 1
     return size
 
 
@@ -92,12 +92,14 @@ cdef void free_columns(Arena *arena) noexcept nogil:
     free(arena.home)
     free(arena.node_visits)
     free(arena.mean)
+    free(arena.solved)
     arena.in_flight = NULL
     arena.square = NULL
     arena.raw = NULL
     arena.home = NULL
     arena.node_visits = NULL
     arena.mean = NULL
+    arena.solved = NULL
     arena.columns = 0
 
 
@@ -177,7 +179,8 @@ cdef int resize_columns(Arena *arena, int32_t capacity) noexcept nogil:
     if arena.columns & COLUMN_HOME and (
             resize(<void **>&arena.home, count * sizeof(int32_t)) < 0
             or resize(<void **>&arena.node_visits, count * sizeof(int32_t)) < 0
-            or resize(<void **>&arena.mean, count * sizeof(double)) < 0):
+            or resize(<void **>&arena.mean, count * sizeof(double)) < 0
+            or resize(<void **>&arena.solved, count) < 0):
         return STATUS_NO_MEMORY
     return 0
 
@@ -219,13 +222,22 @@ cdef object arena_arrays(const Arena *arena):
         depth=np.asarray(depth_of)[index],
         visits=np.asarray(<int32_t[:arena.size]>arena.visits)[index],
         value=np.asarray(<double[:arena.size]>arena.value)[index],
-        prior=np.asarray(<float[:arena.size]>arena.prior)[index].astype(np.float64),
+        prior=np.where(kind == result.OUTCOME, 1.0,
+                       np.asarray(<float[:arena.size]>arena.prior)[index].astype(np.float64)),
         reward=reward,
         kind=kind,
         ended=ended,
         proven=proven,
+        home=homes_of(arena, index, np.asarray(export_of)),
     )
     return tree, index
+
+
+cdef object homes_of(const Arena *arena, object index, object export_of):
+    """For each exported node the exported index of its home."""
+    if arena.home == NULL:
+        return np.arange(len(index), dtype=np.int32)
+    return export_of[np.asarray(<int32_t[:arena.size]>arena.home)[index]]
 
 
 cdef object fields_of(const Arena *arena, const int32_t[::1] index, const int32_t[::1] parent):

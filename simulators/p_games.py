@@ -107,7 +107,7 @@ def p_game_move_values(state: tuple[int, ...]) -> list[int]:
 
 
 @numba.njit(cache=True)
-def _alpha_beta(
+def _alpha_beta(  # noqa: PLR0917
     salt: Any, node: Any, total: int, made: int, branching: int, depth: int, low: int, high: int
 ) -> Any:
     """Value for the mover, exact in (low, high), else a bound (Knuth & Moore 1975)."""

@@ -231,7 +231,7 @@ cdef int32_t outcomes(void *context, const void *state, int32_t action) noexcept
 cdef int32_t key(void *context, const void *state, uint64_t *number) noexcept:
     """States that are equal have the same number."""
     cdef PythonSimulator self = <PythonSimulator>context
-    cdef Slot *slot = <Slot *>state
+    cdef const Slot *slot = <const Slot *>state
     try:
         if self.numbers is None:
             self.numbers = {}

@@ -70,16 +70,16 @@ def test_visits_of_a_state_are_those_of_all_ways_to_it(model: TabularModel, conf
 
 
 @settings(max_examples=200, deadline=None)
-@given(models(most_outcomes=1, root_has_actions=True), configs)
+@given(models(most_outcomes=1, most_actions=4, root_has_actions=True), configs)
 def test_what_is_proven_is_the_exact_value(model: TabularModel, config: SearchConfig) -> None:
     config = config.replace(
         transpositions=True, solver=True, value_range=None, simulations=2000, max_depth=4
     )
     result = grown(model, config, 0).result()
     exact = backward_induction(model, 0, horizon=4, discount=config.discount)
-    if result.proven:
-        assert result.value == pytest.approx(exact.value, abs=1e-9)
-        assert exact.values[list(exact.actions).index(result.action)] == pytest.approx(exact.value)
+    assert result.proven
+    assert result.value == pytest.approx(exact.value, abs=1e-9)
+    assert exact.values[list(exact.actions).index(result.action)] == pytest.approx(exact.value)
 
 
 def test_sharing_finds_more_with_the_same_budget() -> None:
@@ -130,8 +130,7 @@ def test_tic_tac_toe_is_proven_a_draw_with_fewer_simulations() -> None:
         config = SearchConfig(
             simulations=100_000, solver=True, value_range=(-1.0, 1.0), transpositions=together
         )
-        simulator, root = tic_tac_toe()
-        result = search(simulator, root, config)
+        result = search(PythonSimulator(TicTacToe()), TicTacToe().initial(), config)
         assert result.proven and result.value == 0.0
         used.append(result.simulations)
     assert used[1] < used[0]
