@@ -61,7 +61,7 @@ def _constant(simulations: int, depth: int, rule: str) -> SearchConfig:
     return SearchConfig(
         simulations=simulations,
         max_depth=depth,
-        selection=rule,  # type: ignore[arg-type]
+        selection=rule,
         evaluation="simulator",
     )
 

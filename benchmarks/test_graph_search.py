@@ -19,7 +19,7 @@ def config(selection: str, evaluation: str) -> SearchConfig:
         simulations=SIMULATIONS,
         max_depth=DEPTH,
         discount=0.95,
-        selection=selection,  # type: ignore[arg-type]
+        selection=selection,
         evaluation=evaluation,  # type: ignore[arg-type]
     )
 

@@ -162,7 +162,7 @@ def score(game: Any, solved: Sequence[Position], config: SearchConfig) -> dict[s
 def main(count: int, seed: int, evaluations: Sequence[Evaluation], as_json: bool) -> None:
     """Print the table."""
     solved = positions(count, seed)
-    game = connect_four()
+    games = {how: connect_four(decisive=how == "decisive") for how in evaluations}
     table = []
     for evaluation, solver, budget in itertools.product(evaluations, (False, True), BUDGETS):
         config = SearchConfig(
@@ -176,7 +176,7 @@ def main(count: int, seed: int, evaluations: Sequence[Evaluation], as_json: bool
             seed=1,
         )
         row: dict[str, Any] = {"evaluation": evaluation, "solver": solver, "budget": budget}
-        table.append(row | score(game, solved, config))
+        table.append(row | score(games[evaluation], solved, config))
     if as_json:
         click.echo(json.dumps(table))
         return

@@ -208,7 +208,7 @@ def _check_range(field: str, got: object) -> None:
 
 
 def _check_selection(got: object) -> None:
-    """A known rule, or something that reads as an import path; whether it is one, the search sees."""
+    """A known rule, or what reads as an import path; whether it is one, the search sees."""
     if got in RULES:
         return
     module, colon, attribute = got.partition(":") if isinstance(got, str) else ("", "", "")

@@ -136,7 +136,8 @@ def _policy(
     """[k] as ``SearchResult.policy``."""
     if temperature > 0.0 and not proven:
         return tempered(visits, temperature)
-    return np.eye(1, len(visits), best)[0]
+    chosen: npt.NDArray[np.float64] = np.eye(1, len(visits), best)[0]
+    return chosen
 
 
 def _best(

@@ -21,9 +21,7 @@ __all__ = [
     "tempered",
 ]
 
-StopReason = Literal[
-    "simulations", "time", "memory", "decided", "no_action", "proven", "exact"
-]
+StopReason = Literal["simulations", "time", "memory", "decided", "no_action", "proven", "exact"]
 
 DECISION: Final = 0
 CHANCE: Final = 1
@@ -97,7 +95,9 @@ def check_tree(tree: SearchTree, **texts: Sequence[object] | None) -> None:
         raise ConfigError("tree.kind", int(tree.kind.max()), "0, 1 or 2")
     strays = np.flatnonzero((tree.home < 0) | (tree.home >= nodes))
     if len(strays):
-        raise ConfigError(f"tree.home[{strays[0]}]", int(tree.home[strays[0]]), "a node of the tree")
+        raise ConfigError(
+            f"tree.home[{strays[0]}]", int(tree.home[strays[0]]), "a node of the tree"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,6 +4,7 @@ from typing import Literal, final
 from mcts_core.config import SearchConfig
 from mcts_core.native import SimulatorHandle
 from mcts_core.result import SearchResult, SearchTree
+from mcts_core.simulator import EvaluateBatch
 
 @final
 class Search:
@@ -13,6 +14,9 @@ class Search:
         root_state: object,
         config: SearchConfig,
         prior: Sequence[float] | None = None,
+        evaluate_batch: EvaluateBatch | None = None,
+        *,
+        share: bool = False,
     ) -> None: ...
     @property
     def simulator(self) -> SimulatorHandle: ...
@@ -26,7 +30,8 @@ class Search:
     def nbytes(self) -> int: ...
     def run(
         self, simulations: int | None = None, time_limit_ms: float | None = None
-    ) -> Literal["simulations", "time", "proven", "no_action", "pending"]: ...
+    ) -> Literal["simulations", "time", "memory", "decided", "proven", "no_action", "pending"]: ...
+    def advance(self, action: object, state: object = None) -> None: ...
     def result(self) -> SearchResult: ...
     def tree(self) -> SearchTree: ...
     def tree_actions(self) -> list[object]: ...
@@ -38,4 +43,5 @@ def search(
     config: SearchConfig,
     *,
     prior: Sequence[float] | None = None,
+    evaluate_batch: EvaluateBatch | None = None,
 ) -> SearchResult: ...

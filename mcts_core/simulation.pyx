@@ -189,14 +189,16 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
         status = 0
     if slot == tree.state_slots:
         status = arena_grow_states(tree)
-    if status == 0:
-        memcpy(state_at(tree, slot), s.scratch, s.table.state_size)
-        if not s.collecting:
-            status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
+    if status < 0:
+        release(s, s.scratch)
+        return status
+    memcpy(state_at(tree, slot), s.scratch, s.table.state_size)
+    if not s.collecting:
+        status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
     if status >= 0 and tree.home != NULL and not settled:
         status = remember(&s.known, key, depth, arrival)
     if status < 0:
-        release(s, s.scratch)
+        release(s, state_at(tree, slot))    # it may own more by now than its copy in scratch
         return status
     tree.state_count += 1
     tree.node[arrival].state = slot

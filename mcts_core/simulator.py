@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -90,9 +90,7 @@ class StochasticSimulator(Protocol[S, A]):
 class EvaluateBatch(Protocol):
     """Estimates many leaves in one call, as a network does."""
 
-    def __call__(
-        self, states: Sequence[object], /
-    ) -> tuple[npt.ArrayLike | None, npt.ArrayLike]:
+    def __call__(self, states: Any, /) -> tuple[npt.ArrayLike | None, npt.ArrayLike]:
         """Estimate ``states``: [K] an array of the state dtype of a native simulator, else a list
         of states in the simulator's own terms; K from 1 to the batch size.
 

@@ -55,6 +55,7 @@ def compile_simulator(
     prior: Function | None = None,
     player: Function | Literal["alternate"] | None = None,
     stochastic: bool = False,
+    decisive: bool = False,
     initial: object = None,
     check: bool = True,
 ) -> AddressSimulator:
@@ -74,6 +75,8 @@ def compile_simulator(
         player: two-player zero-sum worlds: "alternate" if they move in turn, else
             ``player(state) -> int`` (0 or 1), who moves.
         stochastic: True if ``step`` draws from ``rng``.
+        decisive: compile rollouts of ``evaluation="decisive"`` too; else they are played by calls
+            of ``legal`` and ``step``, at some half of the speed.
         initial: a state to try the functions from (a tuple or record of the dtype), and the root
             that stands for None; None: all fields zero.
         check: try the functions in plain Python first.
@@ -104,7 +107,8 @@ def compile_simulator(
     if check:
         plain = {name: getattr(f, "py_func", f) for name, f in functions.items()}
         try_in_python(dtype, max_actions, plain, start, stochastic=stochastic)
-    return _simulator(parts, start, build(dtype, max_actions, functions, alternate=alternate))
+    built = build(dtype, max_actions, functions, alternate=alternate, decisive=decisive)
+    return _simulator(parts, start, built)
 
 
 def _checked_dtype(state: npt.DTypeLike) -> np.dtype[np.void]:

@@ -40,8 +40,11 @@ def build(
     functions: dict[str, Callable[..., Any]],
     *,
     alternate: bool = False,
+    decisive: bool = False,
 ) -> Built:
-    """Compile, or load what was compiled before. ``alternate``: two players move in turn.
+    """Compile, or load what was compiled before.
+
+    ``alternate``: two players move in turn; ``decisive``: decisive rollouts too.
 
     Raises:
         SimulatorError: numba cannot compile a function; the message names it.
@@ -55,7 +58,7 @@ def build(
     names = wanted(functions, dtype, max_actions)
     module = compile_module(
         "native",
-        header(functions, alternate=alternate),
+        header(functions, alternate=alternate, decisive=decisive),
         {name: WRAPPERS[name] for name in names},
         {**functions, "below": below},
         constants=constants(dtype, max_actions),

@@ -49,12 +49,14 @@ def _step(state: State, action: int, rng: Rng) -> tuple[float, bool]:
     return (1.0 if won else 0.0), won or (taken | stone) == FULL
 
 
-def connect_four() -> AddressSimulator:
+def connect_four(*, decisive: bool = False) -> AddressSimulator:
     """Connect four on 7x6; the value of the empty board is a win for the first player, who must
     begin in the centre (Allis 1988). Root None is the empty board; a state is the pair (stones of
-    the mover, stones of the other), bit 7 * column + row.
+    the mover, stones of the other), bit 7 * column + row. ``decisive``: see ``compile_simulator``.
     """
-    return compile_simulator(BOARD, legal=_legal, step=_step, player="alternate", max_actions=7)
+    return compile_simulator(
+        BOARD, legal=_legal, step=_step, player="alternate", max_actions=7, decisive=decisive
+    )
 
 
 def constant_tree(branching: int) -> AddressSimulator:

@@ -26,10 +26,11 @@ def wanted(
     return [*names, "rollout"] if fits else names  # else the engine plays rollouts itself
 
 
-def header(functions: Mapping[str, Callable[..., Any]], *, alternate: bool) -> str:
+def header(functions: Mapping[str, Callable[..., Any]], *, alternate: bool, decisive: bool) -> str:
     """What the wrappers of these functions need before them."""
     turn = PLAYERS if "player" in functions else FIXED_TURN.format(turn=2 if alternate else 0)
-    return HEADER + turn + ("EVALUATE = evaluate\n" if "evaluate" in functions else NO_VALUE)
+    value = "EVALUATE = evaluate\n" if "evaluate" in functions else NO_VALUE
+    return HEADER + turn + value + (DECISIVE if decisive else NO_DECISIVE)
 
 
 def constants(dtype: np.dtype[np.void], max_actions: int) -> dict[str, Any]:
@@ -109,62 +110,12 @@ def MOVER(state):
 def TURN(mover, state):
     return {turn}
 """
-NO_VALUE: Final = """
+NO_DECISIVE: Final = """
 @numba.njit(forceinline=True)
-def EVALUATE(state):
-    return 0.0
+def PLAY_DECISIVE(state, depth_left, discount, win, rng, value):
+    return -1
 """
-
-# What the engine calls; `legal`, `step`, ... are the compiled functions of the author. An exception
-# inside becomes status -1, as does a count that cannot be: a C function has no other way to say it.
-WRAPPERS: Final = {
-    "legal": """
-@numba.cfunc(types.int32(VOID, VOID, INTS, types.int32), cache=CACHE)
-def c_legal(context, state, actions, capacity):
-    if capacity < MAX_ACTIONS:
-        return MAX_ACTIONS
-    try:
-        count = legal(carray(state, 1, DTYPE)[0], carray(actions, MAX_ACTIONS))
-        return count if 0 <= count <= MAX_ACTIONS else -1
-    except Exception:
-        return -1
-""",
-    "step": """
-@numba.cfunc(
-    types.int32(VOID, VOID, types.int32, RNG, VOID, FLOATS, INTS), cache=CACHE
-)
-def c_step(context, state, action, rng, next_state, reward, outcome):
-    before = carray(state, 1, DTYPE)
-    after = carray(next_state, 1, DTYPE)
-    COPY(next_state, state)
-    outcome[0] = 0
-    try:
-        mover = MOVER(before[0])
-        gained, terminal = step(after[0], action, carray(rng, 1))
-        reward[0] = gained
-        return TURN(mover, after[0]) + (1 if terminal else 0)
-    except Exception:
-        return -1
-""",
-    "evaluate": """
-@numba.cfunc(types.int32(VOID, VOID, FLOATS), cache=CACHE)
-def c_evaluate(context, state, value):
-    try:
-        value[0] = evaluate(carray(state, 1, DTYPE)[0])
-        return 0
-    except Exception:
-        return -1
-""",
-    "prior": """
-@numba.cfunc(types.int32(VOID, VOID, types.int32, FLOATS), cache=CACHE)
-def c_prior(context, state, count, weights):
-    try:
-        prior(carray(state, 1, DTYPE)[0], carray(weights, count))
-        return 0
-    except Exception:
-        return -1
-""",
-    "rollout": """
+DECISIVE: Final = """
 @numba.njit(forceinline=True)
 def WINNING_MOVE(state, actions, count, win):
     address = STATE()
@@ -241,7 +192,63 @@ def PLAY_DECISIVE(state, depth_left, discount, win, rng, value):
     rng[0] = stream[0]
     value[0] = total + weight * number[0]
     return 0
+"""
+NO_VALUE: Final = """
+@numba.njit(forceinline=True)
+def EVALUATE(state):
+    return 0.0
+"""
 
+# What the engine calls; `legal`, `step`, ... are the compiled functions of the author. An exception
+# inside becomes status -1, as does a count that cannot be: a C function has no other way to say it.
+WRAPPERS: Final = {
+    "legal": """
+@numba.cfunc(types.int32(VOID, VOID, INTS, types.int32), cache=CACHE)
+def c_legal(context, state, actions, capacity):
+    if capacity < MAX_ACTIONS:
+        return MAX_ACTIONS
+    try:
+        count = legal(carray(state, 1, DTYPE)[0], carray(actions, MAX_ACTIONS))
+        return count if 0 <= count <= MAX_ACTIONS else -1
+    except Exception:
+        return -1
+""",
+    "step": """
+@numba.cfunc(
+    types.int32(VOID, VOID, types.int32, RNG, VOID, FLOATS, INTS), cache=CACHE
+)
+def c_step(context, state, action, rng, next_state, reward, outcome):
+    before = carray(state, 1, DTYPE)
+    after = carray(next_state, 1, DTYPE)
+    COPY(next_state, state)
+    outcome[0] = 0
+    try:
+        mover = MOVER(before[0])
+        gained, terminal = step(after[0], action, carray(rng, 1))
+        reward[0] = gained
+        return TURN(mover, after[0]) + (1 if terminal else 0)
+    except Exception:
+        return -1
+""",
+    "evaluate": """
+@numba.cfunc(types.int32(VOID, VOID, FLOATS), cache=CACHE)
+def c_evaluate(context, state, value):
+    try:
+        value[0] = evaluate(carray(state, 1, DTYPE)[0])
+        return 0
+    except Exception:
+        return -1
+""",
+    "prior": """
+@numba.cfunc(types.int32(VOID, VOID, types.int32, FLOATS), cache=CACHE)
+def c_prior(context, state, count, weights):
+    try:
+        prior(carray(state, 1, DTYPE)[0], carray(weights, count))
+        return 0
+    except Exception:
+        return -1
+""",
+    "rollout": """
 @numba.cfunc(
     types.int32(VOID, VOID, types.int32, types.float64, types.float64, RNG, FLOATS), cache=CACHE
 )

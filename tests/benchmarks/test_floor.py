@@ -33,7 +33,7 @@ def test_the_tree_alone_is_visited_as_in_the_reference(
     config = SearchConfig(
         simulations=simulations,
         max_depth=depth,
-        selection=rule,  # type: ignore[arg-type]
+        selection=rule,
         evaluation="simulator",
     )
     root = reference_search(model, 0, config)

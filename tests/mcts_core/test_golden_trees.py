@@ -69,18 +69,18 @@ def test_the_engine_grows_the_golden_tree(name: str) -> None:
     assert FOLDER is not None
     golden = json.loads((FOLDER / f"{name}.json").read_text())
     root, discount = golden["tree"], golden["env_config"]["discount"]
-    config = SearchConfig(
-        simulations=root["visit"] - 1, discount=abs(discount), **CONFIGS[name]
-    )
+    config = SearchConfig(simulations=root["visit"] - 1, discount=abs(discount), **CONFIGS[name])
     run = Search(PythonSimulator(Replay(discount < 0)), (root, 0), config)
     run.run()
     result = run.result()
     expected = [child.get("visit", 0) for child in root["child_stats"]]
     assert result.visits.tolist() == expected
-    value = (root["raw_value_view"] + sum(
-        n * q for n, q in zip(expected, result.values, strict=True) if n)) / root["visit"]
+    value = (
+        root["raw_value_view"]
+        + sum(n * q for n, q in zip(expected, result.values, strict=True) if n)
+    ) / root["visit"]
     assert value == pytest.approx(root["value_view"], abs=1e-6)
-    states, visits = run.tree_states(), run.tree().visits.tolist()
-    for (node, depth), count in list(zip(states, visits, strict=True))[1:]:  # type: ignore[misc]
+    states: list[Any] = run.tree_states()
+    for (node, depth), count in zip(states[1:], run.tree().visits[1:].tolist(), strict=True):
         assert node["visit"] == count, (depth, node["action"])
     assert len(states) == root["visit"]

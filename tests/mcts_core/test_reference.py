@@ -111,7 +111,7 @@ def test_wide_nodes_and_their_ties_agree(selection: str, actions: int) -> None:
                 simulations=8 * actions,
                 max_depth=3,
                 exploration=exploration,
-                selection=selection,  # type: ignore[arg-type]
+                selection=selection,
                 solver=solver,
             )
             run = Search(model, 0, config)
@@ -132,7 +132,7 @@ def test_more_visits_than_the_tables_hold_agree(selection: str, actions: int) ->
         simulations=20_000,
         max_depth=1,
         exploration=0.01,
-        selection=selection,  # type: ignore[arg-type]
+        selection=selection,
     )
     run = Search(model, 0, config)
     run.run()

@@ -1,6 +1,5 @@
 """Tree reuse: after a real step the search goes on from the place that it led to."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -117,7 +116,9 @@ def test_proofs_that_rest_on_the_horizon_are_given_up_and_others_kept() -> None:
     assert run.run() == "proven"
     run.advance("right")
     tree, names = run.tree(), run.tree_actions()
-    proven = {name for name, ok, p in zip(names, tree.proven, tree.parent, strict=True) if ok and p == 0}
+    proven = {
+        name for name, ok, p in zip(names, tree.proven, tree.parent, strict=True) if ok and p == 0
+    }
     assert proven == {"left"}
     assert not run.result().proven
     assert run.run() == "proven"
@@ -125,13 +126,11 @@ def test_proofs_that_rest_on_the_horizon_are_given_up_and_others_kept() -> None:
 
 
 def test_a_step_by_chance_needs_the_state_that_came_about() -> None:
-    model = dict(
-        action_offsets=[0, 1, 2, 3], outcome_offsets=[0, 2, 3, 4], next_state=[1, 2, 0, 0],
-        probability=[0.5, 0.5, 1.0, 1.0], reward=[0.0, 1.0, 0.0, 0.0],
-        terminal=[0, 0, 0, 0], value=[0.0, 0.0, 0.0], player=[0, 0, 0],
+    model = TabularModel(
+        [0, 1, 2, 3], [0, 2, 3, 4], [1, 2, 0, 0], [0.0, 1.0, 0.0, 0.0],
+        probability=[0.5, 0.5, 1.0, 1.0],
     )  # fmt: skip
-    run = Search(TabularModel(**{k: np.asarray(v) for k, v in model.items()}), 0,
-                 SearchConfig(simulations=50))  # fmt: skip
+    run = Search(model, 0, SearchConfig(simulations=50))
     run.run()
     with pytest.raises(ConfigError, match="state: got None"):
         run.advance(0)

@@ -127,7 +127,7 @@ def test_mean_regret_against_exact_falls_with_the_budget(
                 simulations=simulations,
                 max_depth=4,
                 discount=0.95,
-                selection=selection,  # type: ignore[arg-type]
+                selection=selection,
                 evaluation=evaluation,  # type: ignore[arg-type]
                 exploration=1.5,
                 solver=solver,
@@ -186,7 +186,7 @@ def test_a_chain_of_ten_thousand_steps_is_followed_to_its_end() -> None:
 @pytest.mark.parametrize("selection", ["puct", "ucb1"])
 def test_the_best_of_five_thousand_actions_is_found_when_each_can_be_tried(selection: str) -> None:
     rewards = [float((i * 7919) % 5003) for i in range(5000)]
-    config = SearchConfig(simulations=6000, selection=selection)  # type: ignore[arg-type]
+    config = SearchConfig(simulations=6000, selection=selection)
     result = search(arms(rewards), 0, config)
     assert result.action == rewards.index(max(rewards))
     assert result.visits.sum() == 6000

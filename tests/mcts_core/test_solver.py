@@ -31,7 +31,7 @@ def test_a_proven_deterministic_world_has_its_exact_values(
         max_depth=depth,
         discount=0.9,
         solver=True,
-        selection=selection,  # type: ignore[arg-type]
+        selection=selection,
         evaluation=evaluation,  # type: ignore[arg-type]
     )
     run = Search(model, 0, config)

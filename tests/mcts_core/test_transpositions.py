@@ -50,11 +50,13 @@ def test_each_state_is_evaluated_once_at_each_depth() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(models(), configs)
-def test_visits_of_a_state_are_those_of_all_ways_to_it(model: TabularModel, config: SearchConfig) -> None:  # fmt: skip
+def test_visits_of_a_state_are_those_of_all_ways_to_it(
+    model: TabularModel, config: SearchConfig
+) -> None:
     run = grown(model, config.replace(transpositions=True), 0)
     tree, states = run.tree(), run.tree_states()
-    through: dict[tuple[int, int], int] = {}
-    below: dict[tuple[int, int], int] = {}
+    through: dict[tuple[object, int], int] = {}
+    below: dict[tuple[object, int], int] = {}
     for i, (state, depth) in enumerate(zip(states, tree.depth.tolist(), strict=True)):
         if i > 0 and state is not None and not tree.ended[i]:
             through[state, depth] = through.get((state, depth), 0) + int(tree.visits[i])
@@ -64,9 +66,9 @@ def test_visits_of_a_state_are_those_of_all_ways_to_it(model: TabularModel, conf
             at = (states[parent], int(tree.depth[parent]))
             below[at] = below.get(at, 0) + int(tree.visits[i])
     for at, visits in below.items():
-        assert visits <= through[at]  # type: ignore[index]
+        assert visits <= through[at]
         if not config.solver:
-            assert visits == through[at] - 1  # type: ignore[index]  # its own evaluation
+            assert visits == through[at] - 1  # its own evaluation
 
 
 @settings(max_examples=200, deadline=None)
@@ -119,7 +121,7 @@ def test_a_world_without_transpositions_is_searched_as_a_tree() -> None:
 def test_connect_four_moves_transpose() -> None:
     config = SearchConfig(simulations=20_000, evaluation="rollout", selection="ucb1")
     tree, graph = (grown(connect_four(), config.replace(transpositions=t)) for t in (False, True))
-    states = [state for state in graph.tree_states()]
+    states = list(graph.tree_states())
     assert len(set(states)) < len(states)
     assert graph.result().action == tree.result().action == 3
 
@@ -131,7 +133,8 @@ def test_tic_tac_toe_is_proven_a_draw_with_fewer_simulations() -> None:
             simulations=100_000, solver=True, value_range=(-1.0, 1.0), transpositions=together
         )
         result = search(PythonSimulator(TicTacToe()), TicTacToe().initial(), config)
-        assert result.proven and result.value == 0.0
+        assert result.proven
+        assert result.value == 0.0
         used.append(result.simulations)
     assert used[1] < used[0]
 

@@ -123,7 +123,7 @@ def test_the_tree_is_the_same_bit_for_bit_with_and_without_it(
 @pytest.mark.parametrize("world", ["one player", "valued states", "in turn", "turns by state"])
 def test_decisive_rollouts_are_the_same_with_and_without_it(world: str) -> None:
     functions, how = WORLDS[world]
-    with_it, without = both(COUNT, 3, functions, **how)
+    with_it, without = both(COUNT, 3, functions, decisive=True, **how)
     differs = False
     for seed in range(30):
         config = SearchConfig(
@@ -140,7 +140,7 @@ def test_decisive_rollouts_are_the_same_with_and_without_it(world: str) -> None:
 
 
 def test_decisive_connect_four_is_searched_as_its_python_rules() -> None:
-    four, python = native_games.connect_four(), PythonSimulator(ConnectFour())
+    four, python = native_games.connect_four(decisive=True), PythonSimulator(ConnectFour())
     for seed in range(3):
         config = SearchConfig(
             simulations=200,
@@ -227,7 +227,9 @@ def test_what_fails_in_a_rollout_is_named_as_without_it_and_can_be_run_on(
 ) -> None:
     config = SearchConfig(evaluation=evaluation, value_range=(-1.0, 1.0))
     said = []
-    for simulator in both(COUNT, 2, {"legal": two, "step": failing(what)}):
+    for simulator in both(
+        COUNT, 2, {"legal": two, "step": failing(what)}, decisive=evaluation == "decisive"
+    ):
         run = Search(simulator, (0, 0), config)
         for _ in range(2):
             with pytest.raises(error, match=message) as caught:
@@ -296,6 +298,15 @@ ROLLOUT = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_uint64),
     ctypes.POINTER(ctypes.c_double),
 )
+
+
+def test_without_decisive_ones_compiled_the_engine_plays_them_itself() -> None:
+    config = SearchConfig(simulations=50, value_range=(-1.0, 1.0), evaluation="decisive")
+    compiled, played = (
+        grown(native_games.connect_four(decisive=decisive), None, config)
+        for decisive in (True, False)
+    )
+    assert compiled == played
 
 
 def test_a_rollout_given_by_its_address_is_asked_with_what_is_left_and_may_decline() -> None:

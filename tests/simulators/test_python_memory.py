@@ -143,6 +143,10 @@ def test_failed_simulations_keep_nothing_alive(kind: type[World]) -> None:
 
     fail_often()
     assert world.still_alive() == 0
+    before = world.counted()
+    fail_often()
+    assert world.still_alive() == 0
+    assert world.counted() == before
 
 
 def test_a_simulator_in_a_circle_with_its_states_is_collected() -> None:
