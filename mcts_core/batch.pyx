@@ -2,7 +2,6 @@
 (Chaslot et al. 2008, "Parallel Monte-Carlo tree search", section 4.3)."""
 
 cimport cython
-from libc.math cimport fabs
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
@@ -207,7 +206,8 @@ cdef class Batch:
         if values.shape != (len(nodes),):
             raise SimulatorError(f"evaluate_batch: got values of shape {values.shape}, "
                                  f"wanted {wanted}")
-        if priors is not None and (priors.ndim != 2 or len(priors) != len(nodes) or not priors.size):
+        if priors is not None and (priors.ndim != 2 or len(priors) != len(nodes)
+                                   or not priors.size):
             raise SimulatorError(f"evaluate_batch: got priors of shape {priors.shape}, wanted "
                                  f"({len(nodes)}, number of actions)")
         wrong = np.flatnonzero(~(np.abs(values) <= LIMIT))
