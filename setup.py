@@ -16,6 +16,7 @@ MODULES = (
     "mcts_core.exact",
     "mcts_core.expansion",
     "mcts_core.gumbel",
+    "mcts_core.many_players",
     "mcts_core.native",
     "mcts_core.readout",
     "mcts_core.reuse",

@@ -56,6 +56,8 @@ cdef class AddressSimulator(SimulatorHandle):
         evaluate: an ``evaluate_t``.
         prior: a ``prior_t``.
         outcomes: an ``outcomes_t``.
+        player: a ``player_t``.
+        players: 3 to 255 for a world in which each has rewards of their own.
         stochastic: True if ``step`` draws and there is no ``outcomes``: the engine then tells
             outcomes apart by their bytes.
         dtype: of a state, if it has one: batches of states are arrays of it then, else lists of
@@ -68,7 +70,8 @@ cdef class AddressSimulator(SimulatorHandle):
 
     def __init__(self, state_size, pack, unpack, *, uintptr_t legal, uintptr_t step,
                  uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
-                 bint stochastic=False, dtype=None, keep=None):
+                 uintptr_t player=0, int32_t players=0, bint stochastic=False, dtype=None,
+                 keep=None):
         if state_size < 1:
             raise SimulatorError(f"state_size: got {state_size}, wanted at least 1 byte")
         if legal == 0 or step == 0:
@@ -84,6 +87,8 @@ cdef class AddressSimulator(SimulatorHandle):
         self.table.evaluate = <evaluate_t>evaluate
         self.table.prior = <prior_t>prior
         self.table.outcomes = <outcomes_t>outcomes
+        self.table.player = <player_t>player
+        self.table.players = players
         if stochastic and outcomes == 0:
             self.table.outcomes = one_of_many
 

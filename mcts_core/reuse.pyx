@@ -4,6 +4,7 @@ The subtree is copied, breadth first, into a new arena: it stands together there
 kept is given back. The horizon moves along, so places where it ended go on from now on.
 """
 
+from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
@@ -12,7 +13,7 @@ from mcts_core.native cimport STATUS_NO_MEMORY
 from mcts_core.tree cimport (NODE_NEXT_READY, NODE_OPEN, NODE_PROVEN, NODE_SETTLED,
                              NODE_SOME_PROVEN, NODE_TERMINAL, NODE_TURN, NONE, Arena,
                              add_children, add_outcome, arena_free, arena_grow_states, arena_init,
-                             blank, first_tried, next_tried, state_at)
+                             blank, first_tried, next_tried, players_of, state_at)
 
 cdef enum:
     DEPENDS = -2            # in `source`, later on: the node's value depends on the old horizon
@@ -126,6 +127,8 @@ cdef int copy_node(Copying *c, int32_t old, int32_t new, int32_t parent) noexcep
         to.square[new] = c.old.square[old]
     if to.raw != NULL:
         to.raw[new] = c.old.raw[old]
+    if to.mover != NULL:
+        copy_vectors(c, old, new)
     if c.old.node[old].state == NONE:
         return 0
     if to.state_count == to.state_slots:
@@ -137,6 +140,14 @@ cdef int copy_node(Copying *c, int32_t old, int32_t new, int32_t parent) noexcep
     to.node[new].state = to.state_count
     to.state_count += 1
     return 0
+
+
+cdef void copy_vectors(Copying *c, int32_t old, int32_t new) noexcept nogil:
+    """What a node has in a world of three players or more."""
+    cdef size_t players = players_of(c.new.columns)
+    memcpy(c.new.rewards + new * players, c.old.rewards + old * players, players * sizeof(double))
+    memcpy(c.new.worths + new * players, c.old.worths + old * players, players * sizeof(double))
+    c.new.mover[new] = c.old.mover[old]
 
 
 cdef void release_others(Simulation *s, const Copying *c) noexcept nogil:

@@ -1,13 +1,15 @@
 """A SearchConfig as the numbers that the loop over the simulations reads."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport int32_t, uintptr_t
+
+from mcts_core.errors import ConfigError
 
 from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR, Simulation,
                                 Widening)
 from mcts_core.selection cimport (FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_GUMBEL, RULE_PUCT,
                                   RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, row_t)
-from mcts_core.tree cimport COLUMN_IN_FLIGHT, COLUMN_RAW, COLUMN_SQUARE
+from mcts_core.tree cimport COLUMN_IN_FLIGHT, COLUMN_PLAYER, COLUMN_RAW, COLUMN_SQUARE
 
 cdef dict KINDS = {"puct": RULE_PUCT, "ucb1": RULE_UCB1, "ucb1_tuned": RULE_UCB1_TUNED,
                    "gumbel": RULE_GUMBEL}
@@ -15,14 +17,14 @@ cdef dict EVALUATIONS = {"simulator": EVALUATE_SIMULATOR, "forced": EVALUATE_FOR
                          "rollout": EVALUATE_ROLLOUT}
 
 
-cdef int columns_of(object config, object rule, bint shared):
+cdef int columns_of(object config, object rule, bint shared, int32_t players):
     cdef int columns = COLUMN_IN_FLIGHT if shared else 0
     if config.selection == "ucb1_tuned" or (rule is not None and rule.uses_variance):
         columns |= COLUMN_SQUARE
     if config.selection == "gumbel" or config.root == "gumbel" \
             or (config.normalisation == "node" and config.value_range is None):
         columns |= COLUMN_RAW
-    return columns
+    return columns + (players * COLUMN_PLAYER if players > 2 else 0)
 
 
 cdef size_t limit_of(object config):
@@ -47,6 +49,9 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
     s.max_depth = config.max_depth
     s.discount = config.discount
     s.prior_mix = config.prior_mix
+    if config.solver and s.players:
+        raise ConfigError("solver", True, f"False in a world of {s.players} players: what a state "
+                          "is worth to each depends on how ties are broken")
     s.solver = config.solver
     take_widening(&s.widening, config.widening)
     take_widening(&s.chance_widening, config.chance_widening)

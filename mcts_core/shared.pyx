@@ -172,5 +172,7 @@ cdef class SharedSearch:
             s.bad_number = worker.bad_number
             self.status = status
             return
+        if s.players:
+            memcpy(s.returns, worker.returns, s.players * sizeof(double))
         finish(s, worth, settled)
         s.done += 1

@@ -9,6 +9,8 @@ from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, mono
                                 refuse, release, step)
 from mcts_core.expansion cimport expand
 from mcts_core.gumbel cimport advance_halving
+from mcts_core.many_players cimport (arrive, carry_up, evaluate_all, recall, remember,
+                                     same_rewards, step_of)
 from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
 from mcts_core.rng cimport below
 from mcts_core.selection cimport fill_tables, reciprocal, select_child
@@ -76,8 +78,11 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
             opened(s.chance_widening.k, s.chance_widening.alpha, tree.visits[child], LARGEST):
         arrival[0] = draw_known(s, child)
         return push(s, arrival[0])
-    flags = step(s, state_at(tree, tree.node[node].state), tree.action[child],
-                 s.scratch, &reward, &outcome)
+    if s.players:
+        flags = step_of(s, node, tree.action[child], &reward, &outcome)
+    else:
+        flags = step(s, state_at(tree, tree.node[node].state), tree.action[child],
+                     s.scratch, &reward, &outcome)
     if flags >= 0 and tree.visits[child] == 0 and tree.flags[child] & NODE_CHANCE == 0:
         flags = open_chance(s, node, child, flags)
     if flags < 0:
@@ -130,6 +135,8 @@ cdef int32_t open_chance(Simulation *s, int32_t node, int32_t child, int32_t fla
     if count < 0:
         release(s, s.scratch)
         return count
+    if s.players:
+        s.arena.mover[child] = s.arena.mover[node]
     if count > 1:
         s.arena.flags[child] |= NODE_CHANCE
     elif count == 0:
@@ -150,7 +157,8 @@ cdef int32_t find_outcome(Simulation *s, int32_t chance, double reward,
         if tree.node[outcome].reward == reward \
                 and terminal == ((tree.flags[outcome] & NODE_TERMINAL) != 0) \
                 and memcmp(state_at(tree, tree.node[outcome].state), s.scratch,
-                           s.table.state_size) == 0:
+                           s.table.state_size) == 0 \
+                and (s.players == 0 or same_rewards(s, outcome)):
             return outcome
         last = outcome
         outcome = tree.action[outcome]
@@ -170,7 +178,9 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
         status = arena_grow_states(tree)
     if status == 0:
         memcpy(state_at(tree, slot), s.scratch, s.table.state_size)
-        if not s.collecting:
+        if s.players:
+            status = arrive(s, arrival, state_at(tree, slot))
+        if status == 0 and not s.collecting:
             status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
     if status < 0:
         release(s, s.scratch)
@@ -193,6 +203,8 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
 
 
 cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
+    if s.players:
+        worth = remember(s)
     if s.arena.raw != NULL:
         s.arena.raw[s.path[s.path_length - 1]] = worth
     back_up(s, worth, False)
@@ -259,6 +271,8 @@ cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
     cdef int status = 0
     cdef const void *here = state
     cdef void *there
+    if s.players:
+        return evaluate_all(s, state, depth, settled)
     while s.evaluation != EVALUATE_SIMULATOR and flags & STEP_TERMINAL == 0 \
             and depth < s.max_depth:
         count = legal(s, here)
@@ -295,6 +309,8 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
     if s.table.outcomes == NULL and not s.solver and s.arena.columns == 0:
         back_up_plain(s, value, settled)
     else:
+        if s.players and settled:
+            recall(s)
         back_up_any(s, value, settled)
 
 
@@ -341,7 +357,9 @@ cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
         index = s.path[i]
         parent = s.path[i - 1]
         flags = tree.flags[index]
-        if flags & NODE_CHANCE == 0 and not (settled and i == last):
+        if s.players:
+            value = carry_up(s, i)
+        elif flags & NODE_CHANCE == 0 and not (settled and i == last):
             if flags & NODE_SOME_PROVEN and i < last:
                 value = at_least_proven(tree, index, s.path[i + 1], value)
             value = tree.node[index].reward + s.discount * (
@@ -356,6 +374,8 @@ cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
                 tree.node[parent].tried += 1
                 tree.flags[parent] &= ~NODE_NEXT_READY
             widen_range(s, tree.value[index])
+    if s.players:
+        value = s.returns[tree.mover[0]]
     if tree.flags[0] & NODE_SOME_PROVEN:
         value = at_least_proven(tree, 0, s.path[1], value)
     tree.visits[0] += 1

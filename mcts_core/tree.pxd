@@ -40,6 +40,9 @@ ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is th
     int32_t *in_flight      # simulations under way through the node
     double *square          # sum of squared deviations of the returns from their mean
     double *raw             # what the node's state was estimated at on its first visit
+    double *rewards         # [players] a node: what each of them got on arrival
+    double *worths          # [players] a node: raw, for each of them
+    uint8_t *mover          # who moves at the node, or chose the action that chance follows
     size_t limit            # bytes that nodes and states may take; 0: no limit
     char *states            # state_slots entries of state_stride bytes
     size_t state_stride
@@ -54,6 +57,7 @@ cdef enum:
     COLUMN_IN_FLIGHT = 1
     COLUMN_SQUARE = 2
     COLUMN_RAW = 4
+    COLUMN_PLAYER = 256     # times the players of a world with three or more: the last three
 
 # Make an arena that holds a blank root; free what one holds. 0, or STATUS_NO_MEMORY.
 cdef int arena_init(Arena *arena, size_t state_size, int columns, size_t limit) noexcept nogil
@@ -65,6 +69,11 @@ cdef int arena_grow(Arena *arena, int32_t count) noexcept nogil
 cdef int arena_grow_states(Arena *arena) noexcept nogil
 # The visited part as a SearchTree, and each of its nodes' index in the arena (int32 [N]).
 cdef object arena_arrays(const Arena *arena)
+
+
+cdef inline int32_t players_of(int columns) noexcept nogil:
+    """The players of a world with three or more; else 0."""
+    return columns // COLUMN_PLAYER
 
 
 cdef inline void *state_at(const Arena *arena, int32_t slot) noexcept nogil:

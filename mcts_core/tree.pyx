@@ -28,6 +28,8 @@ cdef size_t node_bytes(const Arena *arena) noexcept nogil:
     size += sizeof(int32_t) * ((arena.columns & COLUMN_IN_FLIGHT) != 0)
     size += sizeof(double) * ((arena.columns & COLUMN_SQUARE) != 0)
     size += sizeof(double) * ((arena.columns & COLUMN_RAW) != 0)
+    if arena.columns >= COLUMN_PLAYER:
+        size += 2 * sizeof(double) * players_of(arena.columns) + 1
     return size
 
 
@@ -87,9 +89,15 @@ cdef void free_columns(Arena *arena) noexcept nogil:
     free(arena.in_flight)
     free(arena.square)
     free(arena.raw)
+    free(arena.rewards)
+    free(arena.worths)
+    free(arena.mover)
     arena.in_flight = NULL
     arena.square = NULL
     arena.raw = NULL
+    arena.rewards = NULL
+    arena.worths = NULL
+    arena.mover = NULL
     arena.columns = 0
 
 
@@ -165,6 +173,16 @@ cdef int resize_columns(Arena *arena, int32_t capacity) noexcept nogil:
             and resize(<void **>&arena.square, count * sizeof(double)) < 0:
         return STATUS_NO_MEMORY
     if arena.columns & COLUMN_RAW and resize(<void **>&arena.raw, count * sizeof(double)) < 0:
+        return STATUS_NO_MEMORY
+    return resize_vectors(arena, count) if arena.columns >= COLUMN_PLAYER else 0
+
+
+cdef int resize_vectors(Arena *arena, size_t count) noexcept nogil:
+    """The columns of a world of three players or more."""
+    cdef size_t vectors = count * players_of(arena.columns) * sizeof(double)
+    if resize(<void **>&arena.rewards, vectors) < 0 \
+            or resize(<void **>&arena.worths, vectors) < 0 \
+            or resize(<void **>&arena.mover, count) < 0:
         return STATUS_NO_MEMORY
     return 0
 

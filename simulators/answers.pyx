@@ -63,7 +63,8 @@ cdef class Answers(SimulatorHandle):
         if method == "actions":
             box.actions = as_sequence(answer)
         elif method == "evaluate":
-            kept_of(box).value = checked_number(answer, "value", box, -1)
+            kept_of(box).value = (self.numbers(answer, "value", box, -1) if self.table.players
+                                  else checked_number(answer, "value", box, -1))
         elif method == "priors":
             kept_of(box).priors = answer
         elif method == "step":
@@ -78,8 +79,22 @@ cdef class Answers(SimulatorHandle):
         cdef Box box = Box.__new__(Box)
         box.state = state
         if self.player_of is not None:
-            box.player = self.player_of(state)
+            player = self.player_of(state)
+            if self.table.players:
+                check_player(player, self.table.players, box)
+            box.player = player
         return box
+
+    cdef tuple numbers(self, object answer, str what, Box box, int32_t action):
+        cdef int32_t players = self.table.players
+        try:
+            given = tuple(answer)
+        except TypeError:
+            given = None
+        if given is None or len(given) != players:
+            raise SimulatorError(f"{what} of {place(box, action)}: got {short(answer)}, wanted "
+                                 f"{players} numbers, one for each player")
+        return tuple([checked_number(number, what, box, action) for number in given])
 
     cdef int32_t accept_actions(self, Box box, object answer) except -1:
         """Puts them into the box. How many there are."""
@@ -94,6 +109,12 @@ cdef class Answers(SimulatorHandle):
             self.settle(answer, "evaluate", box, -1)
             return box.kept.value
         return checked_number(answer, "value", box, -1)
+
+    cdef tuple accept_values(self, Box box, object answer):
+        if is_awaitable(answer):
+            self.settle(answer, "evaluate", box, -1)
+            return box.kept.value
+        return self.numbers(answer, "value", box, -1)
 
     cdef object priors_for(self, Box box):
         if box.kept is not None and box.kept.priors is not None:
@@ -113,7 +134,10 @@ cdef class Answers(SimulatorHandle):
             raise SimulatorError(
                 f"step of {place(box, action)}: got {short(answer)}, wanted a SimulatedStep"
             ) from None
-        move.reward = checked_number(reward, "reward", box, action)
+        if self.table.players:
+            move.rewards = self.numbers(reward, "reward", box, action)
+        else:
+            move.reward = checked_number(reward, "reward", box, action)
         move.flags = STEP_TERMINAL if terminal else 0
         move.cumulative = cumulative
         move.box = self.boxed(state)
@@ -254,6 +278,13 @@ cdef object action_at(Box box, int32_t action):
         raise SimulatorError(f"actions of {place(box, -1)}: got a list that was shortened to "
                              f"{len(box.actions)} later on, wanted one that stays as it is")
     return box.actions[action]
+
+
+cdef int check_player(object player, int32_t players, Box box) except -1:
+    if not hasattr(player, "__index__") or not 0 <= player < players:
+        raise SimulatorError(f"player of {place(box, -1)}: got {short(player)}, wanted an integer "
+                             f"from 0 to {players - 1}")
+    return 0
 
 
 cdef double checked_number(object answer, str what, Box box, int32_t action) except? -1.0:

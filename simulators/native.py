@@ -79,6 +79,7 @@ class _Parts:
     max_actions: int
     functions: dict[str, Function]
     stochastic: bool
+    players: int  # 3 or more; else 0
 
 
 def compile_simulator(
@@ -90,6 +91,7 @@ def compile_simulator(
     evaluate: Function | None = None,
     prior: Function | None = None,
     player: Function | Literal["alternate"] | None = None,
+    players: int | None = None,
     stochastic: bool = False,
     initial: object = None,
     check: bool = True,
@@ -108,7 +110,11 @@ def compile_simulator(
         prior: ``prior(state, weights)``: write one weight >= 0 for each legal action, in the order
             of ``legal``; None: uniform.
         player: two-player zero-sum worlds: "alternate" if they move in turn, else
-            ``player(state) -> int`` (0 or 1), who moves.
+            ``player(state) -> int`` (0 or 1), who moves. With ``players`` that function, 0 to
+            ``players`` - 1.
+        players: 3 to 255 for a world where each has rewards of their own: ``step`` returns
+            ``(tuple of players floats, terminal)``, what everyone gains, and ``evaluate`` such a
+            tuple; None: one player, or two.
         stochastic: True if ``step`` draws from ``rng``.
         initial: a state to try the functions from (a tuple or record of the dtype), and the root
             that stands for None; None: all fields zero.
@@ -128,6 +134,7 @@ def compile_simulator(
         raise SimulatorError(
             f"max_actions: got {max_actions!r}, wanted an integer from 1 to {MAX_COUNT}"
         )
+    many = _checked_players(players, player)
     given: dict[str, Any] = {"legal": legal, "step": step, "evaluate": evaluate, "prior": prior}
     alternate = player == "alternate"
     given["player"] = None if alternate else player
@@ -135,12 +142,25 @@ def compile_simulator(
     for name, function in functions.items():
         if not isinstance(getattr(function, "py_func", function), types.FunctionType):
             raise SimulatorError(f"{name}: got {function!r}, wanted a function made by def")
-    parts = _Parts(dtype, max_actions, functions, stochastic)
+    parts = _Parts(dtype, max_actions, functions, stochastic, many)
     start = pack(dtype, initial, None)
     if check:
         plain = {name: getattr(f, "py_func", f) for name, f in functions.items()}
-        try_in_python(dtype, max_actions, plain, start, stochastic=stochastic)
-    return _simulator(parts, start, build(dtype, max_actions, functions, alternate=alternate))
+        try_in_python(dtype, max_actions, plain, start, stochastic=stochastic, players=many)
+    built = build(dtype, max_actions, functions, alternate=alternate, players=many)
+    return _simulator(parts, start, built)
+
+
+def _checked_players(players: object, player: object) -> int:
+    """3 or more, or 0 for None."""
+    if players is None:
+        return 0
+    if not isinstance(players, int) or isinstance(players, bool) or not 3 <= players <= 255:
+        raise SimulatorError(f"players: got {players!r}, wanted None or an integer from 3 to 255")
+    if player is None or player == "alternate":
+        wanted = f"a function of the state that says who moves, 0 to {players - 1}"
+        raise SimulatorError(f"player: got {player!r}, wanted {wanted}")
+    return players
 
 
 def _checked_dtype(state: npt.DTypeLike) -> np.dtype[np.void]:
@@ -165,6 +185,7 @@ def _simulator(parts: _Parts, start: bytes, built: Built) -> AddressSimulator:
         pack=lambda root: pack(dtype, root, start),
         unpack=lambda data: np.frombuffer(data, dtype)[0].item(),
         stochastic=parts.stochastic,
+        players=parts.players,
         dtype=dtype,
         keep=built,
         **built.addresses,

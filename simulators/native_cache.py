@@ -17,7 +17,7 @@ __all__ = ["Built", "build"]
 
 HEADER = """
 import numba
-from numba import carray, types
+from numba import carray, literal_unroll, types
 
 VOID = types.voidptr
 INTS = types.CPointer(types.int32)
@@ -79,6 +79,34 @@ def TURN(before, after):
     return 2 if player(before) != player(after) else 0
 """,
 }
+# The same in worlds of three players or more, where a tuple has one number for each of them.
+MANY = {
+    "step": WRAPPERS["step"]
+    .replace("reward[0] = gained", "write_out(gained, carray(reward, PLAYERS))")
+    .replace("TURN(before[0], after[0]) + ", ""),
+    "evaluate": WRAPPERS["evaluate"].replace(
+        "value[0] = evaluate(carray(state, 1, DTYPE)[0])",
+        "write_out(evaluate(carray(state, 1, DTYPE)[0]), carray(value, PLAYERS))",
+    ),
+    "player": """
+@numba.cfunc(types.int32(VOID, VOID), cache=CACHE)
+def c_player(context, state):
+    try:
+        return player(carray(state, 1, DTYPE)[0])
+    except Exception:
+        return -1
+""",
+}
+WRITE_OUT = """
+@numba.njit
+def write_out(given, numbers):
+    if len(given) != PLAYERS:
+        raise ValueError
+    i = 0
+    for number in literal_unroll(given):
+        numbers[i] = number
+        i += 1
+"""
 FIXED_TURN = """
 @numba.njit
 def TURN(before, after):
@@ -90,6 +118,10 @@ WANTED = {
     "evaluate": "evaluate(state) -> float",
     "prior": "prior(state, weights) -> None",
     "player": "player(state) -> int",
+}
+WANTED_OF_MANY = {
+    "step": "step(state, action, rng) -> (tuple of {} floats, terminal)",
+    "evaluate": "evaluate(state) -> tuple of {} floats",
 }
 
 
@@ -107,26 +139,40 @@ def build(
     functions: dict[str, Callable[..., Any]],
     *,
     alternate: bool = False,
+    players: int = 0,
 ) -> Built:
-    """Compile, or load what was compiled before. ``alternate``: two players move in turn.
+    """Compile, or load what was compiled before. ``alternate``: two players move in turn;
+    ``players``: 3 or more, each with rewards of their own.
 
     Raises:
         SimulatorError: numba cannot compile a function; the message names it.
     """
-    turn = FIXED_TURN.format(turn=2 if alternate else 0)
-    names = [name for name in ("legal", "step", "evaluate", "prior") if name in functions]
+    names: list[str] = [
+        name for name in ("legal", "step", "evaluate", "prior") if name in functions
+    ]
+    if players:
+        names.append("player")
+        wrappers, common = WRAPPERS | MANY, WRITE_OUT
+    else:
+        wrappers = WRAPPERS
+        common = FIXED_TURN.format(turn=2 if alternate else 0)
+        common = WRAPPERS["player"] if "player" in functions else common
 
     def refuse(name: str, reason: str) -> SimulatorError:
-        wanted = WANTED[name] + (f" and {WANTED['player']}" if "player" in functions else "")
+        wanted = WANTED[name]
+        if players and name in WANTED_OF_MANY:
+            wanted = WANTED_OF_MANY[name].format(players)
+        elif "player" in functions and name != "player":
+            wanted += f" and {WANTED['player']}"
         return SimulatorError(f"{name}: does not compile: {reason}; wanted {wanted}")
 
     module = compile_module(
         "native",
-        HEADER + (WRAPPERS["player"] if "player" in functions else turn),
-        {name: WRAPPERS[name] for name in names},
+        HEADER + common,
+        {name: wrappers[name] for name in names},
         functions,
-        constants={"DTYPE": dtype, "MAX_ACTIONS": max_actions},
-        depends=(dtype, dtype.itemsize, max_actions),
+        constants={"DTYPE": dtype, "MAX_ACTIONS": max_actions, "PLAYERS": players},
+        depends=(dtype, dtype.itemsize, max_actions, players),
         refuse=refuse,
     )
     return Built({name: module.__dict__[f"c_{name}"].address for name in names}, module)

@@ -17,7 +17,7 @@ from mcts_core.simulator import SimulatedStep
 from simulators.awaiting import Resume, short
 
 from mcts_core.native cimport (LIMIT, STEP_TURN, SimulatorHandle, evaluate_t, legal_t, outcomes_t,
-                               prior_t, release_t, step_t)
+                               player_t, prior_t, release_t, step_t)
 from simulators.answers cimport Answers, Box, Move, action_at, place
 from simulators.calls cimport (Method, StepLayout, as_double, call, forget, is_float, item_of,
                                layout_of, length_of, read_step, take_over, taken_apart)
@@ -32,11 +32,11 @@ cdef class PythonSimulator(Answers):
     Args:
         simulator: an object with ``actions(state)``, ``step(state, action)`` (or, for chance,
             ``outcomes(state, action)``) and ``evaluate(state)``; optionally ``player(state)``
-            (not async) and ``priors(state, actions)``. See ``mcts_core.simulator``. The others may
-            be async.
+            (not async), ``players`` and ``priors(state, actions)``. See ``mcts_core.simulator``.
+            The other methods may be async.
 
     Raises:
-        SimulatorError: a method is missing.
+        SimulatorError: a method is missing, or ``players`` is no integer from 1 to 255.
     """
 
     cdef Method actions, step, evaluate
@@ -65,6 +65,10 @@ cdef class PythonSimulator(Answers):
             self.table.outcomes = <outcomes_t>outcomes
         if self.priors_of is not None:
             self.table.prior = <prior_t>prior
+        if players_of(simulator) > 2:
+            self.player_of = required(simulator, "player")
+            self.table.players = simulator.players
+            self.table.player = <player_t>player
 
     async def resolve(self):
         """Await the answer for which a search paused ("pending"), in the caller's task.
@@ -144,7 +148,10 @@ cdef int32_t step(void *context, const void *state, int32_t action, uint64_t *rn
     Py_INCREF(<object>name)
     answer = call(&self.step, <PyObject *>box.state, name)
     forget(name)
-    after = NULL if answer == NULL else read_step(&USUAL_STEP, answer, reward, &flags)
+    if answer == NULL or self.table.players:
+        after = NULL
+    else:
+        after = read_step(&USUAL_STEP, answer, reward, &flags)
     if after == NULL:
         return other_step(self, box, action, answer, next_state, reward)
     arrival = Box.__new__(Box)
@@ -163,10 +170,14 @@ cdef int32_t evaluate(void *context, const void *state, double *value) noexcept:
     cdef Box box = unbox(state)
     cdef PyObject *answer
     if box.kept is not None and box.kept.value is not None:
-        value[0] = box.kept.value
+        if self.table.players:
+            write_out(box.kept.value, value)
+        else:
+            value[0] = box.kept.value
         return 0
     answer = call(&self.evaluate, <PyObject *>box.state, NULL)
-    if answer == NULL or not is_float(answer) or not fabs(as_double(answer)) <= LIMIT:
+    if answer == NULL or not is_float(answer) or not fabs(as_double(answer)) <= LIMIT \
+            or self.table.players:
         return other_value(self, box, answer, value)
     value[0] = as_double(answer)
     forget(answer)
@@ -193,7 +204,7 @@ cdef int32_t other_step(PythonSimulator self, Box box, int32_t action, PyObject 
     except BaseException as error:
         return self.failed(error, "step", box, action)
     hand_over(self.arrive(box, action, move), next_state)
-    reward[0] = move.reward
+    pay(move, reward)
     return move.flags
 
 
@@ -208,8 +219,15 @@ cdef int32_t kept_step(PythonSimulator self, Box box, int32_t action, uint64_t *
     except BaseException as error:
         return self.failed(error, "step", box, action)
     hand_over(self.arrive(box, action, move), next_state)
-    reward[0] = move.reward
+    pay(move, reward)
     return move.flags
+
+
+cdef inline void pay(Move move, double *reward) noexcept:
+    if move.rewards is None:
+        reward[0] = move.reward
+    else:
+        write_out(move.rewards, reward)
 
 
 cdef int32_t turn(PythonSimulator self, Box box, int32_t action, Box arrival,
@@ -224,7 +242,10 @@ cdef int32_t turn(PythonSimulator self, Box box, int32_t action, Box arrival,
 
 cdef int32_t other_value(PythonSimulator self, Box box, PyObject *answer, double *value) noexcept:
     try:
-        value[0] = self.accept_value(box, take_over(answer))
+        if self.table.players:
+            write_out(self.accept_values(box, take_over(answer)), value)
+        else:
+            value[0] = self.accept_value(box, take_over(answer))
     except BaseException as error:
         return self.failed(error, "evaluate", box, -1)
     self.watchful = self.awaits
@@ -256,10 +277,30 @@ cdef int32_t prior(void *context, const void *state, int32_t count, double *weig
     return 0
 
 
+cdef int32_t player(void *context, const void *state) noexcept:
+    return unbox(state).player
+
+
+cdef inline void write_out(tuple numbers, double *values) noexcept:
+    """One number for each player."""
+    cdef Py_ssize_t i
+    for i in range(len(numbers)):
+        values[i] = numbers[i]
+
+
+cdef object players_of(object simulator):
+    """How many it says there are; 2 if it does not say."""
+    players = getattr(simulator, "players", 2)
+    if not isinstance(players, int) or isinstance(players, bool) or not 1 <= players <= 255:
+        raise SimulatorError(f"players: got {short(players)}, wanted an integer from 1 to 255")
+    return players
+
+
 cdef object required(object simulator, str method):
     found = getattr(simulator, method, None)
     if not callable(found):
         raise SimulatorError(
             f"simulator: got {type(simulator).__name__} without {method}(), wanted "
-            "actions(state), step(state, action) and evaluate(state)")
+            "actions(state), step(state, action) and evaluate(state)"
+            + (", and player(state) for three players or more" if method == "player" else ""))
     return found
