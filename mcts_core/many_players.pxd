@@ -4,7 +4,6 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int32_t
 
 from mcts_core.context cimport Simulation
-from mcts_core.tree cimport NODE_CHANCE
 
 # Who moves at the root, into its column. 0, or a status.
 cdef int seat_root(Simulation *s) noexcept nogil
@@ -20,6 +19,9 @@ cdef int evaluate_all(Simulation *s, const void *state, int32_t depth, bint sett
 cdef double remember(Simulation *s) noexcept nogil
 # Put what was kept there into s.returns.
 cdef void recall(Simulation *s) noexcept nogil
+# s.returns, from what follows the path's node `i` to what follows the action that leads there. The
+# part of the player who chose that.
+cdef double carry_up(Simulation *s, int32_t i) noexcept nogil
 
 
 cdef inline double *vector_at(const Simulation *s, double *column, int32_t node) noexcept nogil:
@@ -34,14 +36,3 @@ cdef inline bint same_rewards(const Simulation *s, int32_t node) noexcept nogil:
         if rewards[player] != s.gained[player]:
             return False
     return True
-
-
-cdef inline double carry_up(Simulation *s, int32_t i) noexcept nogil:
-    """s.returns, from what follows the path's node ``i`` to what follows the action that leads
-    there; the part of the player who chose it."""
-    cdef int32_t node = s.path[i], player
-    cdef const double *rewards = vector_at(s, s.arena.rewards, node)
-    if s.arena.flags[node] & NODE_CHANCE == 0:
-        for player in range(s.players):
-            s.returns[player] = rewards[player] + s.discount * s.returns[player]
-    return s.returns[s.arena.mover[s.path[i - 1]]]

@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 from mcts_core.context cimport EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, refuse, release
 from mcts_core.native cimport LIMIT, STATUS_NO_PLAYER, STEP_TERMINAL
 from mcts_core.rng cimport below
-from mcts_core.tree cimport NONE, state_at
+from mcts_core.tree cimport NODE_CHANCE, NONE, state_at
 
 
 cdef int seat_root(Simulation *s) noexcept nogil:
@@ -125,3 +125,12 @@ cdef double remember(Simulation *s) noexcept nogil:
 cdef void recall(Simulation *s) noexcept nogil:
     cdef int32_t leaf = s.path[s.path_length - 1]
     memcpy(s.returns, vector_at(s, s.arena.worths, leaf), s.players * sizeof(double))
+
+
+cdef double carry_up(Simulation *s, int32_t i) noexcept nogil:
+    cdef int32_t node = s.path[i], player
+    cdef const double *rewards = vector_at(s, s.arena.rewards, node)
+    if s.arena.flags[node] & NODE_CHANCE == 0:
+        for player in range(s.players):
+            s.returns[player] = rewards[player] + s.discount * s.returns[player]
+    return s.returns[s.arena.mover[s.path[i - 1]]]

@@ -353,11 +353,12 @@ cdef inline void back_up_plain(Simulation *s, double value, bint settled) noexce
 cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
     cdef Arena *tree = &s.arena
     cdef int32_t last = s.path_length - 1, i, index, parent, flags
+    cdef bint many = s.players > 0
     for i in range(last, 0, -1):
         index = s.path[i]
         parent = s.path[i - 1]
         flags = tree.flags[index]
-        if s.players:
+        if many:
             value = carry_up(s, i)
         elif flags & NODE_CHANCE == 0 and not (settled and i == last):
             if flags & NODE_SOME_PROVEN and i < last:
@@ -374,7 +375,7 @@ cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
                 tree.node[parent].tried += 1
                 tree.flags[parent] &= ~NODE_NEXT_READY
             widen_range(s, tree.value[index])
-    if s.players:
+    if many:
         value = s.returns[tree.mover[0]]
     if tree.flags[0] & NODE_SOME_PROVEN:
         value = at_least_proven(tree, 0, s.path[1], value)
