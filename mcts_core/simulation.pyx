@@ -43,6 +43,8 @@ cdef int simulate(Simulation *s) noexcept nogil:
             if status < 0:
                 break
         if tree.flags[arrival] & ENDS:
+            if s.players:
+                recall(s)
             back_up(s, tree.value[arrival], True)
             if s.solver:
                 prove(s)
@@ -203,10 +205,11 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
 
 
 cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
-    if s.players:
-        worth = remember(s)
-    if s.arena.raw != NULL:
-        s.arena.raw[s.path[s.path_length - 1]] = worth
+    if s.arena.columns:
+        if s.players:
+            worth = remember(s)
+        if s.arena.raw != NULL:
+            s.arena.raw[s.path[s.path_length - 1]] = worth
     back_up(s, worth, False)
     if s.solver and settled:
         prove(s)
@@ -309,8 +312,6 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
     if s.table.outcomes == NULL and not s.solver and s.arena.columns == 0:
         back_up_plain(s, value, settled)
     else:
-        if s.players and settled:
-            recall(s)
         back_up_any(s, value, settled)
 
 
