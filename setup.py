@@ -13,6 +13,7 @@ DEBUG = os.environ.get("HARNESS_ROUTER_DEBUG") == "1"
 MODULES = (
     "mcts_core.batch",
     "mcts_core.context",
+    "mcts_core.decisive",
     "mcts_core.exact",
     "mcts_core.expansion",
     "mcts_core.gumbel",
@@ -26,6 +27,7 @@ MODULES = (
     "mcts_core.settings",
     "mcts_core.shared",
     "mcts_core.simulation",
+    "mcts_core.transpositions",
     "mcts_core.tree",
     "mcts_core.variants",
     "simulators.answers",

@@ -1,11 +1,12 @@
 """Connect four: how often does the search name a move that keeps the value of the position?
 
-    python -m experiments.connect_four_quality [--positions 150] [--json]
+    python -m experiments.connect_four_quality [--positions 150] [--evaluation decisive] [--json]
 
 Positions of 12 to 26 plies from random play in which not every move keeps the value; the truth is
 from a solver of our own (negamax with alpha-beta and a transposition table, numba).
 """
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import numba
 import numpy as np
 
 from mcts_core import SearchConfig, search
+from mcts_core.config import Evaluation
 from simulators.native_games import connect_four
 
 BUDGETS = (1_000, 10_000, 100_000)
@@ -148,32 +150,40 @@ def score(game: Any, solved: Sequence[Position], config: SearchConfig) -> dict[s
 @click.command(help=__doc__)
 @click.option("--positions", "count", default=150, show_default=True)
 @click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--evaluation",
+    "evaluations",
+    type=click.Choice(["rollout", "decisive"]),
+    multiple=True,
+    default=["rollout", "decisive"],
+    help="Of leaves; may be repeated. [default: both]",
+)
 @click.option("--json", "as_json", is_flag=True)
-def main(count: int, seed: int, as_json: bool) -> None:
+def main(count: int, seed: int, evaluations: Sequence[Evaluation], as_json: bool) -> None:
     """Print the table."""
     solved = positions(count, seed)
     game = connect_four()
     table = []
-    for solver in (False, True):
-        for budget in BUDGETS:
-            config = SearchConfig(
-                simulations=budget,
-                max_depth=42,
-                selection="ucb1",
-                exploration=2**0.5 / 2,
-                value_range=(-1.0, 1.0),
-                evaluation="rollout",
-                solver=solver,
-                seed=1,
-            )
-            table.append({"solver": solver, "budget": budget, **score(game, solved, config)})
+    for evaluation, solver, budget in itertools.product(evaluations, (False, True), BUDGETS):
+        config = SearchConfig(
+            simulations=budget,
+            max_depth=42,
+            selection="ucb1",
+            exploration=2**0.5 / 2,
+            value_range=(-1.0, 1.0),
+            evaluation=evaluation,
+            solver=solver,
+            seed=1,
+        )
+        row: dict[str, Any] = {"evaluation": evaluation, "solver": solver, "budget": budget}
+        table.append(row | score(game, solved, config))
     if as_json:
         click.echo(json.dumps(table))
         return
-    click.echo("solver    budget   right   proven   simulations        ms")
+    click.echo("leaves    solver    budget   right   proven   simulations        ms")
     for row in table:
         click.echo(
-            f"{row['solver']!s:<6}{row['budget']:>10,}{row['right']:>8.3f}{row['proven']:>9.3f}"
+            f"{row['evaluation']:<10}{row['solver']!s:<6}{row['budget']:>10,}{row['right']:>8.3f}{row['proven']:>9.3f}"
             f"{row['simulations']:>14,.0f}{row['ms']:>10.2f}"
         )
 

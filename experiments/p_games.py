@@ -1,6 +1,6 @@
 """P-games: after how many episodes does UCT hardly ever name a wrong move?
 
-    python -m experiments.p_games [--trees 200] [--curves FILE.csv] [--json]
+    python -m experiments.p_games [--trees 200] [--episodes 16384] [--curves FILE.csv] [--json]
 
 Kocsis & Szepesvari 2006, section 3.1: on random trees of B moves and D levels the number of
 episodes to a fixed rate of failure grows like B^(D/2), as the leaves that alpha-beta looks at do.
@@ -17,16 +17,14 @@ from typing import Any
 import click
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.progress import Progress
 
+from experiments.bar import bar
 from mcts_core import Search, SearchConfig
 from simulators.p_games import p_game_move_values, p_game_root, p_games
 
 DEPTHS = tuple((2, depth) for depth in (4, 6, 8, 10, 12))
 BRANCHINGS = tuple((branching, 6) for branching in (2, 3, 4, 6))
 LIMIT = 0.01
-MOST_EPISODES = 16_384
 GROWTH = 1.1
 
 
@@ -68,18 +66,21 @@ def settled(grid: Sequence[int], rates: npt.NDArray[np.float64]) -> int | None:
 
 def exponent(sizes: Sequence[float], episodes: Sequence[int | None]) -> float | None:
     """The slope of log episodes over ``sizes``, by least squares; None unless two are known."""
-    known = [(x, np.log(y)) for x, y in zip(sizes, episodes, strict=True) if y is not None]
+    known = [(x, y) for x, y in zip(sizes, episodes, strict=True) if y is not None]
     if len(known) < 2:
         return None
-    return float(np.polyfit(*np.array(known).T, 1)[0])
+    x, y = np.array(known, np.float64).T
+    return float(np.polyfit(x, np.log(y), 1)[0])
 
 
-def run(trees: int, sizes: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
+def run(
+    trees: int, most_episodes: int = 16_384, sizes: Sequence[tuple[int, int]] = ()
+) -> dict[str, Any]:
     """The curves of all sizes, the episodes that they need, and the exponents."""
     sizes = tuple(dict.fromkeys(sizes or (*DEPTHS, *BRANCHINGS)))
-    game, grid = p_games(), episodes_grid(MOST_EPISODES)
+    game, grid = p_games(), episodes_grid(most_episodes)
     curves: dict[tuple[int, int], npt.NDArray[np.float64]] = {}
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with bar() as progress:
         task = progress.add_task("P-games", total=trees * len(sizes))
         for size in sizes:
             failed = []
@@ -117,11 +118,12 @@ def write_curves(path: Path, found: dict[str, Any]) -> None:
 
 @click.command(help=__doc__)
 @click.option("--trees", default=200, show_default=True, type=click.IntRange(1))
+@click.option("--episodes", default=16_384, show_default=True, type=click.IntRange(2), help="Most.")
 @click.option("--curves", type=click.Path(dir_okay=False, writable=True, path_type=Path))
 @click.option("--json", "as_json", is_flag=True)
-def main(trees: int, curves: Path | None, as_json: bool) -> None:
+def main(trees: int, episodes: int, curves: Path | None, as_json: bool) -> None:
     """Print the table."""
-    found = run(trees)
+    found = run(trees, episodes)
     if curves is not None:
         write_curves(curves, found)
     if as_json:

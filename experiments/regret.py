@@ -9,54 +9,78 @@ of optimal choices, with bootstrap intervals of 95 % over worlds.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import click
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.progress import Progress
 
+from experiments.bar import bar
 from mcts_core import SearchConfig, search
 from mcts_core.exact import backward_induction
-from simulators import TabularModel
-from simulators.dense import tabulate
-from simulators.games import PGame
+from mcts_core.native import SimulatorHandle
 from simulators.garnet import garnet
+from simulators.p_games import p_game_move_values, p_game_root, p_games
 
 # One line for each algorithm: what it changes in SearchConfig.
 ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     "ucb1": {"selection": "ucb1", "exploration": 0.7},
     "ucb1, solver": {"selection": "ucb1", "exploration": 0.7, "solver": True},
+    "ucb1_tuned": {"selection": "ucb1_tuned", "exploration": 1.0},
     "puct": {"selection": "puct", "exploration": 1.5},
     "puct, solver": {"selection": "puct", "exploration": 1.5, "solver": True},
     "puct, fpu parent": {"selection": "puct", "exploration": 1.5, "fpu": "parent"},
+    "gumbel root, puct": {"selection": "puct", "root": "gumbel", "gumbel_scale": 0.0},
+    "gumbel": {"selection": "gumbel", "root": "gumbel", "gumbel_scale": 0.0},
 }
 
 
 @dataclass(frozen=True)
-class World:
-    """A family of worlds by seed, and the settings with which they are searched."""
+class Problem:
+    """A world, where the search begins, and the exact value of each action there."""
 
-    make: Callable[[int], TabularModel]
+    simulator: SimulatorHandle
+    root: object
+    values: dict[Hashable, float]
+
+
+@dataclass(frozen=True)
+class World:
+    """A family of problems by seed, and the settings with which they are searched."""
+
+    problem: Callable[[int], Problem]
     settings: dict[str, Any]
+
+
+@cache
+def native() -> SimulatorHandle:
+    """All P-games, compiled once and only if they are asked for."""
+    return p_games()
 
 
 def p_game(branching: int, depth: int) -> World:
     """P-games of one size; their returns are known to lie between -1 and 1."""
 
-    def make(seed: int) -> TabularModel:
-        game = PGame(branching, depth, seed)
-        return tabulate(game, game.initial()).model()
+    def problem(seed: int) -> Problem:
+        root = p_game_root(branching, depth, seed)
+        values: dict[Hashable, float] = dict(enumerate(map(float, p_game_move_values(root))))
+        return Problem(native(), root, values)
 
-    return World(make, {"max_depth": depth, "value_range": (-1.0, 1.0)})
+    return World(problem, {"max_depth": depth, "value_range": (-1.0, 1.0)})
 
 
 def garnet_of(horizon: int, **settings: Any) -> World:
     """Garnet models of one size."""
-    return World(lambda seed: garnet(**settings, seed=seed), {"max_depth": horizon})
+
+    def problem(seed: int) -> Problem:
+        model = garnet(**settings, seed=seed)
+        exact = backward_induction(model, 0, horizon=horizon)
+        return Problem(model, 0, dict(zip(exact.actions, exact.values.tolist(), strict=True)))
+
+    return World(problem, {"max_depth": horizon})
 
 
 WORLDS: Final = {
@@ -64,26 +88,19 @@ WORLDS: Final = {
     "P-game 4^6": p_game(4, 6),
     "garnet, certain": garnet_of(6, states=200, actions=4, chance=0.0),
     "garnet, half chance": garnet_of(6, states=200, actions=4, chance=0.5),
+    "garnet, rare losses": garnet_of(4, states=200, actions=4, ends=0.2, loss=4.0),
     "garnet, all chance": garnet_of(6, states=200, actions=4, chance=1.0),
 }
 
 
-def regrets(
-    world: World, algorithm: dict[str, Any], budgets: list[int], seed: int
-) -> npt.NDArray[np.float64]:
-    """[budgets] the simple regret in the world of that seed."""
-    model = world.make(seed)
-    exact = backward_induction(model, 0, horizon=world.settings["max_depth"])
-    by_action = dict(zip(exact.actions, exact.values, strict=True))
+def regrets(problem: Problem, config: SearchConfig, budgets: list[int]) -> list[float]:
+    """[budgets] the simple regret of a fresh search with each budget."""
     lost = []
     for budget in budgets:
-        config = SearchConfig(
-            **{"evaluation": "rollout", **world.settings, **algorithm},
-            simulations=budget,
-            seed=seed,
-        )
-        lost.append(exact.value - by_action[search(model, 0, config).action])
-    return np.array(lost)
+        found = search(problem.simulator, problem.root, config.replace(simulations=budget))
+        assert found.action is not None
+        lost.append(max(problem.values.values()) - problem.values[found.action])
+    return lost
 
 
 def interval(samples: npt.NDArray[np.float64], resamples: int = 1000) -> tuple[float, float]:
@@ -99,27 +116,40 @@ def run(
 ) -> list[dict[str, Any]]:
     """One row for each world, algorithm and budget; shows a bar."""
     rows = []
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("regret", total=len(worlds) * len(algorithms) * seeds)
+    with bar() as progress:
+        task = progress.add_task("regret", total=len(worlds) * seeds)
         for name, world in worlds.items():
-            for label, algorithm in algorithms.items():
-                lost = np.empty((seeds, len(budgets)))
-                for seed in range(seeds):
-                    lost[seed] = regrets(world, algorithm, budgets, seed)
-                    progress.advance(task)
-                for budget, regret in zip(budgets, lost.T, strict=True):
-                    optimal = (regret < 1e-9).astype(np.float64)
-                    rows.append(
-                        {
-                            "world": name,
-                            "algorithm": label,
-                            "budget": budget,
-                            "regret": float(regret.mean()),
-                            "regret_95": interval(regret),
-                            "optimal": float(optimal.mean()),
-                            "optimal_95": interval(optimal),
-                        }
-                    )
+            lost: dict[str, list[list[float]]] = {label: [] for label in algorithms}
+            for seed in range(seeds):
+                problem = world.problem(seed)
+                for label, changes in algorithms.items():
+                    settings = {"evaluation": "rollout", **world.settings, **changes}
+                    config = SearchConfig(**settings, seed=seed)
+                    lost[label].append(regrets(problem, config, budgets))
+                progress.advance(task)
+            for label, table in lost.items():
+                rows += summaries(name, label, budgets, np.array(table))
+    return rows
+
+
+def summaries(
+    world: str, algorithm: str, budgets: list[int], lost: npt.NDArray[np.float64]
+) -> list[dict[str, Any]]:
+    """One row for each budget from [seeds, budgets] regrets."""
+    rows = []
+    for budget, regret in zip(budgets, lost.T, strict=True):
+        optimal = (regret < 1e-9).astype(np.float64)
+        rows.append(
+            {
+                "world": world,
+                "algorithm": algorithm,
+                "budget": budget,
+                "regret": float(regret.mean()),
+                "regret_95": interval(regret),
+                "optimal": float(optimal.mean()),
+                "optimal_95": interval(optimal),
+            }
+        )
     return rows
 
 

@@ -11,6 +11,7 @@ or two.
 """
 
 import json
+import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -18,9 +19,8 @@ from typing import Any, Final
 import click
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.progress import Progress
 
+from experiments.bar import bar
 from mcts_core import SearchConfig, search
 from mcts_core.reference import SplitMix64
 from simulators.sailing import DX, DY, TACK, WIND, sailing
@@ -38,8 +38,17 @@ PUBLISHED: Final = {
     1000: (26.534, 0.170),
     10_000: (26.497, 0.175),
 }
-RULE: dict[str, Any] = {"selection": "ucb1", "exploration": 2**0.5, "value_range": (-40.0, 0.0)}
+RULE: Final = "experiments.sailing:own_value"
 TURNS: Final = np.cumsum(WIND, axis=1).tolist()
+
+
+def own_value(value: float, visits: float, parent_visits: float) -> float:
+    """The scoring rule of the published runs: UCB1 whose constant is the action's own value (Bonet
+    & Geffner 2012): Q + |Q| sqrt(2 ln N / n).
+    """
+    if visits == 0.0:
+        return value
+    return value + abs(value) * math.sqrt(2.0 * math.log(parent_visits) / visits)
 
 
 def voyage(lake: Any, width: int, seed: int) -> float:
@@ -48,8 +57,8 @@ def voyage(lake: Any, width: int, seed: int) -> float:
         simulations=max(width - 1, 1),
         max_depth=HORIZON,
         discount=DISCOUNT,
+        selection=RULE,
         evaluation="rollout",
-        **RULE,
     )
     world, x, y, wind = SplitMix64(seed), 0, 0, 0
     cost, weight = 0.0, 1.0
@@ -70,8 +79,7 @@ def costs(width: int, trials: int, *, jobs: int = 1, seed: int = 0) -> npt.NDArr
     """[trials] the costs of voyages, in ``jobs`` threads; shows a bar."""
     lake, seeds = sailing(SIZE), SplitMix64(seed)
     starts = [seeds.next_u64() for _ in range(trials)]
-    progress = Progress(console=Console(stderr=True), transient=True)
-    with progress, ThreadPoolExecutor(jobs) as pool:
+    with bar() as progress, ThreadPoolExecutor(jobs) as pool:
         voyages = pool.map(lambda start: voyage(lake, width, start), starts)
         return np.array([*progress.track(voyages, trials, description=f"width {width}")])
 
@@ -107,7 +115,9 @@ def main(widths: tuple[int, ...], trials: int, jobs: int, seed: int, as_json: bo
     for row in rows:
         line = f"{row['width']:>5}{row['trials']:>9,}{row['mean']:>10.3f} ± {row['error']:.3f}"
         if "published" in row:
-            line += f"{row['published']:>8.3f} ± {row['published_error']:.3f}{row['distance']:>11.2f}"
+            line += (
+                f"{row['published']:>8.3f} ± {row['published_error']:.3f}{row['distance']:>11.2f}"
+            )
         click.echo(line)
 
 

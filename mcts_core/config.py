@@ -11,7 +11,7 @@ __all__ = ["MAX_SEED", "RULES", "Evaluation", "Normalisation", "Root", "SearchCo
 
 Normalisation = Literal["node", "tree"]
 Root = Literal["gumbel", "selection"]
-Evaluation = Literal["forced", "rollout", "simulator"]
+Evaluation = Literal["decisive", "forced", "rollout", "simulator"]
 
 RULES: Final = ("gumbel", "puct", "ucb1", "ucb1_tuned", "puct_numba", "ucb1_numba")
 """The selection rules that have a name; any other is "package.module:attribute"."""
@@ -54,6 +54,8 @@ class SearchConfig:
         gumbel_scale: of the Gumbel noise at the root, >= 0; 0 takes the best by the prior.
         value_scale: c_scale of the improved policy, >= 0 (Danihelka et al. 2022, eq. 8).
         visit_scale: c_visit of the same, >= 0.
+        mixed_value: actions never tried count as the mean of the node's own estimate and the tried
+            actions' values weighted by prior (appendix D); False: as the estimate alone.
         rescale_values: map the completed values of a node to [0, 1] before they are scaled.
         noise_fraction: share of Dirichlet noise in the root's prior, 0 to 1 (AlphaZero: .25).
         noise_alpha: its concentration, > 0 (AlphaZero: about 10 / number of actions).
@@ -63,7 +65,7 @@ class SearchConfig:
             its first max(1, floor(k N^alpha)) actions in order of prior (progressive widening,
             Coulom 2007; Couetoux et al. 2011).
         chance_widening: the same for the outcomes of one action where the world draws without
-            listing them: past the limit a known outcome is drawn by its visits instead.
+            listing them: past the limit one of those seen is drawn, as often as they were.
         fpu: first-play urgency, the normalised value assumed for an action never tried
             (Gelly & Wang 2006). "first": each action is tried once before any is tried twice,
             in order of prior; "parent": the visit-weighted mean value of the actions tried at
@@ -72,8 +74,13 @@ class SearchConfig:
             action values seen so far, see ``normalisation``.
         evaluation: value of a new leaf. "simulator": its ``evaluate``; "forced": follow the
             moves while exactly one is legal, then ``evaluate``; "rollout": random moves to the
-            end or the horizon, then ``evaluate``. A state where the search ends (terminal, no
-            action, horizon) is always worth its ``evaluate``.
+            end or the horizon, then ``evaluate``; "decisive": a rollout whose player makes the
+            first move that wins at once, by ending the world with a reward of at least the upper
+            bound of ``value_range`` (which must be given); else a random one, taken back where
+            the other player could then win at once and another move is left (decisive and
+            anti-decisive moves, Teytaud & Teytaud 2010). ``Search`` refuses it where there is
+            chance. A state where the search ends (terminal, no action, horizon) is always worth
+            its ``evaluate``.
         solver: prove values (MCTS-Solver, Winands et al. 2008, generalised to any return): a place
             where the world or the horizon ends is proven, and so is a state all of whose actions
             are, or one of them at the upper bound of ``value_range``, which must then bound the
@@ -109,6 +116,7 @@ class SearchConfig:
     gumbel_scale: float = 1.0
     value_scale: float = 0.1
     visit_scale: float = 50.0
+    mixed_value: bool = True
     rescale_values: bool = True
     noise_fraction: float = 0.0
     noise_alpha: float = 0.3
@@ -145,7 +153,7 @@ class SearchConfig:
         check_choice("evaluation", self.evaluation, get_args(Evaluation))
         check_choice("normalisation", self.normalisation, get_args(Normalisation))
         check_choice("root", self.root, get_args(Root))
-        for field in ("solver", "rescale_values", "transpositions", "early_stop"):
+        for field in ("solver", "mixed_value", "rescale_values", "transpositions", "early_stop"):
             if not isinstance(getattr(self, field), bool):
                 raise ConfigError(field, getattr(self, field), "True or False")
         if isinstance(self.fpu, str):
@@ -156,6 +164,9 @@ class SearchConfig:
         _check_range("value_range", self.value_range)
         _check_widening("widening", self.widening)
         _check_widening("chance_widening", self.chance_widening)
+        if self.evaluation == "decisive" and self.value_range is None:
+            wanted = '(low, high) with evaluation "decisive": high is what a winning move pays'
+            raise ConfigError("value_range", None, wanted)
 
     def replace(self, **changes: object) -> "SearchConfig":
         """Return a copy with some fields changed, checked again."""

@@ -11,11 +11,19 @@ cdef enum:
     EVALUATE_SIMULATOR = 0
     EVALUATE_FORCED = 1
     EVALUATE_ROLLOUT = 2
+    EVALUATE_DECISIVE = 3
 
 ctypedef struct Ranked:     # an action on its way into the order of falling prior
     float prior
     int32_t action
     int32_t order
+
+ctypedef struct Known:      # states that have a node: a hash table, empty while mask is 0
+    uint64_t *keys
+    int32_t *depths
+    int32_t *nodes          # NONE: a free slot
+    int32_t mask            # slots - 1, a power of two
+    int32_t count
 
 ctypedef struct Leaf:       # a new node that awaits its evaluation
     int32_t node
@@ -50,8 +58,10 @@ ctypedef struct Simulation:
     int32_t virtual_loss
     double value_scale      # of the improved policy
     double visit_scale
+    bint mixed_value
     bint rescale
     Halving halving
+    Known known             # where transpositions are looked for
     bint early_stop
     bint decided            # ... and it did: no simulation left could change the choice
     bint collecting         # leaves are kept for a batch instead of being evaluated
@@ -66,7 +76,7 @@ ctypedef struct Simulation:
     int32_t *actions
     double *weights
     Ranked *ranked
-    char *scratch           # three states: of the step under way, and two of a rollout
+    char *scratch           # four states: of the step under way, and three of a rollout
     size_t scratch_stride
     int32_t players         # of a world with three or more; else 0
     double *gained          # [players] what each of them got by the last step
@@ -119,6 +129,16 @@ cdef inline int32_t legal(Simulation *s, const void *state) noexcept nogil:
             return STATUS_NO_MEMORY
         count = s.table.legal(s.table.context, state, s.actions, s.wide)
     return count
+
+
+cdef inline int value_of(Simulation *s, const void *state, double *value) noexcept nogil:
+    """The simulator's estimate, checked. 0 or above, or a status."""
+    cdef int status = 0
+    if s.table.evaluate != NULL:
+        status = s.table.evaluate(s.table.context, state, value)
+        if status >= 0 and not fabs(value[0]) <= LIMIT:
+            status = refuse(s, state, -1, value[0])
+    return status
 
 
 cdef inline int push(Simulation *s, int32_t index) noexcept nogil:

@@ -13,7 +13,7 @@ cdef int simulation_init(Simulation *s, SimulatorTable *table, int columns,
     s.table = table
     s.stride = 1
     s.scratch_stride = (table.state_size + 7) // 8 * 8
-    s.scratch = <char *>calloc(3, s.scratch_stride)
+    s.scratch = <char *>calloc(4, s.scratch_stride)
     if table.players > 2:
         s.players = table.players
         s.gained = <double *>calloc(2 * <size_t>s.players, sizeof(double))
@@ -38,6 +38,9 @@ cdef void simulation_free(Simulation *s) noexcept nogil:
     free(s.scratch)
     free(s.gained)
     free(s.halving.scores)
+    free(s.known.keys)
+    free(s.known.depths)
+    free(s.known.nodes)
 
 
 cdef int lengthen(Simulation *s) noexcept nogil:

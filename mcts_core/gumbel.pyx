@@ -25,7 +25,7 @@ cdef Improved improve(const Simulation *s, int32_t index) noexcept nogil:
             low = fmin(low, tree.value[i])
             high = fmax(high, tree.value[i])
     out.mixed = tree.raw[index]
-    if prior > 0.0:
+    if prior > 0.0 and s.mixed_value:
         out.mixed = (tree.raw[index] + visits * (weighted / prior)) / (visits + 1)
     if tried < tree.node[index].child_count:
         low = fmin(low, out.mixed)
@@ -51,7 +51,9 @@ cdef inline int32_t counted(const Arena *tree, int32_t child) noexcept nogil:
 cdef double highest(const Simulation *s, int32_t index, const Improved *by) noexcept nogil:
     """The largest transformed value at a node: what exponents are taken relative to."""
     cdef int32_t first = s.arena.node[index].first_child, i
-    cdef double top = (by.mixed - by.low) * by.scale
+    cdef double top = -INFINITY
+    if s.arena.node[index].tried < s.arena.node[index].child_count:
+        top = (by.mixed - by.low) * by.scale
     for i in range(first, first + s.arena.node[index].tried):
         top = fmax(top, completed(&s.arena, i, by))
     return top

@@ -16,7 +16,7 @@ cdef int arrive(Simulation *s, int32_t node, const void *state) noexcept nogil
 # As simulation.evaluate, for every player into s.returns.
 cdef int evaluate_all(Simulation *s, const void *state, int32_t depth, bint settled) noexcept nogil
 # Keep s.returns at the path's last node, a new one; the part of who moves there.
-cdef double remember(Simulation *s) noexcept nogil
+cdef double remember_worths(Simulation *s) noexcept nogil
 # Put what was kept there into s.returns.
 cdef void recall(Simulation *s) noexcept nogil
 # s.returns, from what follows the path's node `i` to what follows the action that leads there. The

@@ -116,7 +116,7 @@ cdef inline void add_gained(Simulation *s, double weight) noexcept nogil:
         s.returns[player] = s.returns[player] + weight * s.gained[player]
 
 
-cdef double remember(Simulation *s) noexcept nogil:
+cdef double remember_worths(Simulation *s) noexcept nogil:
     cdef int32_t leaf = s.path[s.path_length - 1]
     memcpy(vector_at(s, s.arena.worths, leaf), s.returns, s.players * sizeof(double))
     return s.returns[s.arena.mover[leaf]]

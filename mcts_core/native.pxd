@@ -46,8 +46,17 @@ ctypedef int32_t (*evaluate_t)(void *context, const void *state, double *value) 
 # Write one weight >= 0 for each legal action, in the order of legal; return 0, or 1 for "uniform".
 ctypedef int32_t (*prior_t)(void *context, const void *state, int32_t count,
                             double *weights) noexcept nogil
-# The same number for states that are the same, another for any other (transpositions).
-ctypedef uint64_t (*key_t)(void *context, const void *state) noexcept nogil
+# Write the same number for states that are the same, another for any other (for transpositions);
+# return 0.
+ctypedef int32_t (*key_t)(void *context, const void *state, uint64_t *key) noexcept nogil
+# Play random legal moves until the world ends, there is none or depth_left are made; write the
+# discounted return with the last state's evaluate; return 0. All must be as the engine does it by
+# legal, step and evaluate, bit for bit and draw for draw: simulation.pyx, `evaluate`, and where
+# ``win``, a reward, is not INFINITY decisive.pyx. Below 0: the engine plays this rollout itself,
+# and so meets and names what was wrong; a function without decisive moves returns that for them.
+ctypedef int32_t (*rollout_t)(void *context, const void *state, int32_t depth_left,
+                              double discount, double win, uint64_t *rng,
+                              double *value) noexcept nogil
 # Forget a state that step or pack_root wrote.
 ctypedef void (*release_t)(void *context, const void *state) noexcept nogil
 
@@ -65,6 +74,7 @@ ctypedef struct SimulatorTable:
     prior_t prior           # NULL: uniform
     release_t release       # NULL: states own nothing
     key_t key               # NULL: states cannot be told to be the same
+    rollout_t rollout       # NULL: the engine plays rollouts by legal, step and evaluate
     int32_t players         # 3 to 255: each has rewards of their own; 0, 1, 2: one reward
     player_t player         # asked with three players or more, and then not NULL
 

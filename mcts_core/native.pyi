@@ -32,6 +32,8 @@ class AddressSimulator(SimulatorHandle):
         evaluate: int = 0,
         prior: int = 0,
         outcomes: int = 0,
+        key: int = 0,
+        rollout: int = 0,
         player: int = 0,
         players: int = 0,
         stochastic: bool = False,

@@ -1,7 +1,7 @@
 """The base class of everything that the engine can search, and simulators given as addresses."""
 
 cimport cython
-from libc.stdint cimport int32_t, uintptr_t
+from libc.stdint cimport int32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
 from mcts_core.errors import SimulatorCallError, SimulatorError
@@ -42,6 +42,23 @@ cdef int32_t one_of_many(void *context, const void *state, int32_t action) noexc
     return 0
 
 
+cdef int32_t bytes_key(void *context, const void *state, uint64_t *out) noexcept nogil:
+    """A hash of the bytes of a state (FNV-1a over words, finished as SplitMix64 does): states that
+    differ have the same key once in 2**64 pairs."""
+    cdef size_t size = (<const size_t *>context)[0], i = 0
+    cdef uint64_t key = 0xCBF29CE484222325U, word
+    while i < size:
+        word = 0
+        memcpy(&word, <const char *>state + i, min(size - i, <size_t>8))
+        key = (key ^ word) * 0x100000001B3U
+        key ^= key >> 29
+        i += 8
+    key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9U
+    key = (key ^ (key >> 27)) * 0x94D049BB133111EBU
+    out[0] = key ^ (key >> 31)
+    return 0
+
+
 @cython.final
 cdef class AddressSimulator(SimulatorHandle):
     """A simulator given as addresses of C functions (``native.pxd`` says of which types), made by
@@ -56,6 +73,9 @@ cdef class AddressSimulator(SimulatorHandle):
         evaluate: an ``evaluate_t``.
         prior: a ``prior_t``.
         outcomes: an ``outcomes_t``.
+        key: a ``key_t``; 0: states are the same if their bytes are. The functions get as context
+            the address of ``state_size``.
+        rollout: a ``rollout_t``.
         player: a ``player_t``.
         players: 3 to 255 for a world in which each has rewards of their own.
         stochastic: True if ``step`` draws and there is no ``outcomes``: the engine then tells
@@ -69,9 +89,9 @@ cdef class AddressSimulator(SimulatorHandle):
     """
 
     def __init__(self, state_size, pack, unpack, *, uintptr_t legal, uintptr_t step,
-                 uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
-                 uintptr_t player=0, int32_t players=0, bint stochastic=False, dtype=None,
-                 keep=None):
+                 uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0, uintptr_t key=0,
+                 uintptr_t rollout=0, uintptr_t player=0, int32_t players=0, bint stochastic=False,
+                 dtype=None, keep=None):
         if state_size < 1:
             raise SimulatorError(f"state_size: got {state_size}, wanted at least 1 byte")
         if legal == 0 or step == 0:
@@ -87,6 +107,9 @@ cdef class AddressSimulator(SimulatorHandle):
         self.table.evaluate = <evaluate_t>evaluate
         self.table.prior = <prior_t>prior
         self.table.outcomes = <outcomes_t>outcomes
+        self.table.context = &self.table.state_size
+        self.table.key = <key_t>key if key else bytes_key
+        self.table.rollout = <rollout_t>rollout
         self.table.player = <player_t>player
         self.table.players = players
         if stochastic and outcomes == 0:

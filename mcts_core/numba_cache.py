@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from enum import EnumMeta
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from numba.core.errors import NumbaError
 
 from mcts_core.errors import MCTSError
 
-__all__ = ["cache_folder", "compile_module", "fingerprint"]
+__all__ = ["cache_folder", "code_of", "compile_module", "fingerprint"]
 
 # Modules whose content the versions of Python and of numpy and numba fix.
 FIXED = frozenset({*sys.stdlib_module_names, "numba", "numpy"})
@@ -41,6 +41,7 @@ def compile_module(
     refuse: Callable[[str, str], MCTSError],
     depends: Iterable[object] = (),
     options: Mapping[str, Any] | None = None,
+    optional: Container[str] = (),
 ) -> types.ModuleType:
     """A module made of ``common`` and then ``pieces``, compiled or loaded from the cache.
 
@@ -54,6 +55,7 @@ def compile_module(
         refuse: (piece, reason) -> the error to raise where numba refuses a piece.
         depends: what the code depends on besides sources and functions, told apart by ``repr``.
         options: of ``numba.njit``.
+        optional: pieces that are left out where numba refuses them.
     """
     fixed = [common, *pieces.items(), *depends, sorted((options or {}).items())]
     path = _source_file(kind, fixed, functions)
@@ -75,6 +77,8 @@ def compile_module(
         try:
             _define(compile(text, filename, "exec"), module)
         except NumbaError as error:
+            if name in optional:
+                continue
             raise refuse(name, _reason(error)) from error
     return module
 
@@ -175,7 +179,7 @@ def _function(function: types.FunctionType, seen: set[object]) -> Iterator[str]:
     if id(function) in seen:
         return
     seen.add(id(function))
-    yield from _code(function.__code__)
+    yield from code_of(function.__code__)
     yield repr((function.__defaults__, function.__kwdefaults__))
     names = tuple(_names(function.__code__))
     for name in names:
@@ -200,12 +204,13 @@ def _global(thing: object, names: tuple[str, ...], seen: set[object]) -> Iterato
                 yield from _global(getattr(thing, name), names, seen)
 
 
-def _code(code: types.CodeType) -> Iterator[str]:
+def code_of(code: types.CodeType) -> Iterator[str]:
+    """What a code object does, in texts that do not depend on the process."""
     yield code.co_code.hex()
     yield repr(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _code(constant)
+            yield from code_of(constant)
         else:
             yield repr(constant)
 

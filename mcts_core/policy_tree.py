@@ -168,4 +168,5 @@ class _Unfolding:
             kind=np.array(self.kind, dtype=np.uint8),
             ended=np.array(self.ended, dtype=np.bool_),
             proven=np.ones(len(self.parent), dtype=np.bool_),
+            home=np.arange(len(self.parent), dtype=np.int32),
         )

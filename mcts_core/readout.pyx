@@ -8,6 +8,7 @@ from mcts_core import result
 
 from mcts_core.context cimport Simulation
 from mcts_core.gumbel cimport Improved, gumbel_choice, improve, improved_share
+from mcts_core.transpositions cimport refresh
 from mcts_core.tree cimport (NODE_CHANCE, NODE_PROVEN, NONE, Arena, arena_arrays, best_child,
                              state_at)
 
@@ -16,8 +17,11 @@ cdef object result_of(Simulation *s, SimulatorHandle simulator, object config, s
                       double time_ms):
     cdef Arena *tree = &s.arena
     cdef int32_t first = tree.node[0].first_child, count = tree.node[0].child_count, i, offered
-    cdef int32_t best = chosen(s)
+    cdef int32_t best
     cdef bint proven = (tree.flags[0] & NODE_PROVEN) != 0
+    if tree.home != NULL:
+        refresh(s, 0)
+    best = chosen(s)
     order = offered_order(s)
     visits = np.zeros(count, dtype=np.int64)
     values = np.full(count, np.nan)
@@ -106,7 +110,7 @@ cdef tuple principal_variation(const Simulation *s, SimulatorHandle simulator, i
     while child != NONE and tree.visits[child] > 0:
         if tree.flags[node] & NODE_CHANCE == 0:
             variation.append(action_of(s, simulator, node, child))
-        node = child
+        node = child if tree.home == NULL else tree.home[child]
         child = best_child(tree, node)
     return tuple(variation)
 

@@ -48,6 +48,8 @@ class SearchTree:
         kind: uint8 [N], DECISION, CHANCE (an action whose outcome is drawn) or OUTCOME.
         ended: bool [N], the world or the horizon ends here.
         proven: bool [N], ``value`` is exact.
+        home: int32 [N], the node whose state and children this one shares (transpositions); of all
+            others their own index.
     """
 
     parent: npt.NDArray[np.int32]
@@ -60,6 +62,7 @@ class SearchTree:
     kind: npt.NDArray[np.uint8]
     ended: npt.NDArray[np.bool_]
     proven: npt.NDArray[np.bool_]
+    home: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -74,7 +77,7 @@ def check_tree(tree: SearchTree, **texts: Sequence[object] | None) -> None:
 
     Raises:
         ConfigError: the tree has no root, its arrays or ``texts`` differ in length, a parent does
-            not come before its child, or a kind is unknown; names which.
+            not come before its child, or a kind or a home is unknown; names which.
     """
     nodes = len(tree)
     if nodes == 0:
@@ -92,6 +95,9 @@ def check_tree(tree: SearchTree, **texts: Sequence[object] | None) -> None:
         raise ConfigError(f"tree.parent[{node}]", got, wanted)
     if not np.isin(tree.kind, (DECISION, CHANCE, OUTCOME)).all():
         raise ConfigError("tree.kind", int(tree.kind.max()), "0, 1 or 2")
+    strays = np.flatnonzero((tree.home < 0) | (tree.home >= nodes))
+    if len(strays):
+        raise ConfigError(f"tree.home[{strays[0]}]", int(tree.home[strays[0]]), "a node of the tree")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

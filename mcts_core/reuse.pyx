@@ -6,22 +6,29 @@ kept is given back. The horizon moves along, so places where it ended go on from
 
 from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
 
 from mcts_core.context cimport release
 from mcts_core.native cimport STATUS_NO_MEMORY
-from mcts_core.tree cimport (NODE_NEXT_READY, NODE_OPEN, NODE_PROVEN, NODE_SETTLED,
+from mcts_core.transpositions cimport find, forget_all, remember
+from mcts_core.tree cimport (NODE_CHANCE, NODE_NEXT_READY, NODE_OPEN, NODE_PROVEN, NODE_SETTLED,
                              NODE_SOME_PROVEN, NODE_TERMINAL, NODE_TURN, NONE, Arena,
                              add_children, add_outcome, arena_free, arena_grow_states, arena_init,
                              blank, first_tried, next_tried, players_of, state_at)
 
 cdef enum:
-    DEPENDS = -2            # in `source`, later on: the node's value depends on the old horizon
+    # In `source`:
+    LINKED = -2             # what lies below the node stands at another, its home
+    DEPENDS = -3            # later on: the node's value depends on the old horizon
+
+cdef int32_t OF_STEP = NODE_TERMINAL | NODE_TURN    # what the step said, not the state
 
 ctypedef struct Copying:
     Arena *old
     Arena new
-    int32_t *source         # [nodes of new] the node that it is a copy of; NONE: an untried child
+    int32_t *source         # [nodes of new] where in old its children are; NONE: an untried child
+    int32_t *copied         # [nodes of old] of a home: its copy
     int32_t *parent         # [nodes of new]
     char *moved             # [states of old] 1: new has it now
 
@@ -39,6 +46,7 @@ cdef int restart(Simulation *s, bint terminal) noexcept nogil:
     for slot in range(s.arena.state_count):
         release(s, state_at(&s.arena, slot))
     replace(s, &fresh)
+    forget_all(&s.known)
     return 0
 
 
@@ -54,9 +62,11 @@ cdef int reroot(Simulation *s, int32_t node) noexcept nogil:
     c.old = &s.arena
     c.source = <int32_t *>malloc(<size_t>c.old.size * sizeof(int32_t))
     c.parent = <int32_t *>malloc(<size_t>c.old.size * sizeof(int32_t))
+    c.copied = <int32_t *>malloc(<size_t>c.old.size * sizeof(int32_t))
     c.moved = <char *>calloc(c.old.state_count, 1)
-    if c.source != NULL and c.parent != NULL and c.moved != NULL and \
+    if c.source != NULL and c.parent != NULL and c.copied != NULL and c.moved != NULL and \
             arena_init(&c.new, s.table.state_size, c.old.columns, c.old.limit) == 0:
+        memset(c.copied, 0xFF, <size_t>c.old.size * sizeof(int32_t))    # NONE
         status = copy_below(&c, node)
         if status < 0:
             arena_free(&c.new)
@@ -65,8 +75,11 @@ cdef int reroot(Simulation *s, int32_t node) noexcept nogil:
             let_go_on(&c)
             plant_root(&c.new)
             replace(s, &c.new)
+            if s.arena.home != NULL:
+                status = remember_all(s, &c)
     free(c.source)
     free(c.parent)
+    free(c.copied)
     free(c.moved)
     return status
 
@@ -77,7 +90,7 @@ cdef int copy_below(Copying *c, int32_t node) noexcept nogil:
     cdef int status = copy_node(c, node, 0, NONE)
     while status == 0 and at < c.new.size:
         node = c.source[at]
-        if node != NONE and c.old.node[node].child_count > 0:
+        if node >= 0 and c.old.node[node].child_count > 0:
             if c.old.flags[node] & NODE_OPEN:
                 status = copy_outcomes(c, node, at)
             else:
@@ -114,9 +127,8 @@ cdef int copy_outcomes(Copying *c, int32_t chance, int32_t parent) noexcept nogi
 cdef int copy_node(Copying *c, int32_t old, int32_t new, int32_t parent) noexcept nogil:
     """Everything but prior, action and children."""
     cdef Arena *to = &c.new
-    cdef int status
+    cdef int32_t home = old if c.old.home == NULL else c.old.home[old]
     blank(to, new)
-    c.source[new] = old
     c.parent[new] = parent
     to.visits[new] = c.old.visits[old]
     to.value[new] = c.old.value[old]
@@ -125,18 +137,37 @@ cdef int copy_node(Copying *c, int32_t old, int32_t new, int32_t parent) noexcep
     to.visited += new > 0 and to.visits[new] > 0
     if to.square != NULL:
         to.square[new] = c.old.square[old]
+    if c.copied[home] != NONE:
+        c.source[new] = LINKED
+        to.home[new] = c.copied[home]
+        to.node[new].state = to.node[c.copied[home]].state
+        return 0
+    c.source[new] = home
+    c.copied[home] = new
+    to.flags[new] = (c.old.flags[home] & ~(OF_STEP | NODE_NEXT_READY)) | (
+        c.old.flags[old] & OF_STEP)
     if to.raw != NULL:
-        to.raw[new] = c.old.raw[old]
+        to.raw[new] = c.old.raw[home]
+    if to.home != NULL:
+        to.node_visits[new] = c.old.node_visits[home]
+        to.mean[new] = c.old.mean[home]
+        to.solved[new] = c.old.solved[home]
     if to.mover != NULL:
         copy_vectors(c, old, new)
-    if c.old.node[old].state == NONE:
+    return copy_state(c, c.old.node[home].state, new)
+
+
+cdef int copy_state(Copying *c, int32_t slot, int32_t new) noexcept nogil:
+    cdef Arena *to = &c.new
+    cdef int status
+    if slot == NONE:
         return 0
     if to.state_count == to.state_slots:
         status = arena_grow_states(to)
         if status < 0:
             return status
-    memcpy(state_at(to, to.state_count), state_at(c.old, c.old.node[old].state), to.state_stride)
-    c.moved[c.old.node[old].state] = 1
+    memcpy(state_at(to, to.state_count), state_at(c.old, slot), to.state_stride)
+    c.moved[slot] = 1
     to.node[new].state = to.state_count
     to.state_count += 1
     return 0
@@ -170,6 +201,9 @@ cdef void let_go_on(Copying *c) noexcept nogil:
             tree.flags[i] &= ~NODE_SETTLED
             c.source[i] = DEPENDS
         tree.flags[i] &= ~NODE_SOME_PROVEN
+        if tree.home != NULL and not tree.flags[i] & NODE_TERMINAL:
+            c.source[i] = DEPENDS           # who else rests on it is not looked for
+            tree.solved[i] = 0
         if c.source[i] == DEPENDS:
             tree.flags[i] &= ~NODE_PROVEN
             if i > 0:
@@ -190,5 +224,32 @@ cdef void plant_root(Arena *tree) noexcept nogil:
     tree.visits[0] = visits
     if tree.flags[0] & NODE_PROVEN == 0:
         tree.value[0] = total / visits if visits else 0.0
+    if tree.home != NULL:
+        tree.node_visits[0] = visits
+        tree.mean[0] = tree.value[0]
     tree.flags[0] &= ~NODE_TURN
     tree.node[0].reward = 0.0
+
+
+cdef int remember_all(Simulation *s, Copying *c) noexcept nogil:
+    """Fill the table of known states anew; ``c.parent`` becomes the depth. 0, or a status."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t i, parent
+    cdef uint64_t key = 0
+    cdef int status = 0
+    forget_all(&s.known)
+    c.parent[0] = 0
+    for i in range(1, tree.size):
+        if c.source[i] == NONE:
+            continue
+        parent = c.parent[i]
+        c.parent[i] = c.parent[parent] + (tree.flags[parent] & NODE_CHANCE == 0)
+        if tree.home[i] != i or tree.node_visits[i] == 0 or tree.node[i].state == NONE \
+                or tree.flags[i] & NODE_TERMINAL:
+            continue
+        status = s.table.key(s.table.context, state_at(tree, tree.node[i].state), &key)
+        if status == 0 and find(&s.known, key, c.parent[i]) == NONE:
+            status = remember(&s.known, key, c.parent[i], i)
+        if status < 0:
+            break
+    return status

@@ -1,15 +1,17 @@
-/* Rows of children scored in C: the formulas of selection.pxd, narrow rows by branches that the
-   processor guesses, wide ones by AVX-512 where the processor has it. The same doubles in each. */
+/* Rows of children scored in C: by branches that the processor guesses, which beats vectors up to
+   some 96 children; wider rows by AVX-512 where the processor has it. The same doubles in both. */
 
 #ifndef MCTS_CORE_ROWS_H
 #define MCTS_CORE_ROWS_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #define MCTS_CORE_AVX512 1
 #include <immintrin.h>
+static int mcts_core_has_avx512; /* set by fill_tables */
 #else
 #define MCTS_CORE_AVX512 0
 #endif
@@ -23,7 +25,7 @@
 #define MCTS_CORE_KEEP_BRANCH(x) ((void)0)
 #endif
 
-enum { MCTS_CORE_PUCT = 0, MCTS_CORE_UCB1 = 1, MCTS_CORE_WIDE = 16 };
+enum { MCTS_CORE_PUCT = 0, MCTS_CORE_UCB1 = 1, MCTS_CORE_WIDE = 96 };
 
 /* 1 / n, 1 / sqrt(n) and sqrt(ln n) for the visit counts that most nodes have: the same doubles as
    computing them, without the latency of a division and a root for each child. */
@@ -31,7 +33,6 @@ enum { MCTS_CORE_PUCT = 0, MCTS_CORE_UCB1 = 1, MCTS_CORE_WIDE = 16 };
 static double mcts_core_reciprocals[MCTS_CORE_TABLE];
 static double mcts_core_rsqrts[MCTS_CORE_TABLE];
 static double mcts_core_sqrt_logs[MCTS_CORE_TABLE];
-static int mcts_core_has_avx512;
 
 MCTS_CORE_INLINE double mcts_core_reciprocal(int32_t n)
 {
@@ -63,7 +64,8 @@ MCTS_CORE_INLINE void mcts_core_fill_tables(void)
 }
 
 /* The score of a tried child: its normalised value and its exploration term. PUCT:
-   Q + factor P / (1 + n), factor = c sqrt(N). UCB1: Q + factor / sqrt(n), factor = c sqrt(ln N). */
+   Q + factor P / (1 + n), factor = c sqrt(N). UCB1: Q + factor / sqrt(n), factor = c sqrt(ln N).
+   `small`: the tables hold what is looked up. */
 MCTS_CORE_INLINE double mcts_core_weighed(int kind, int small, int32_t visits, double value,
                                           float prior, double low, double scale, double factor)
 {
@@ -81,8 +83,8 @@ MCTS_CORE_INLINE double mcts_core_score(int kind, int32_t visits, double value, 
     return mcts_core_weighed(kind, 0, visits, value, prior, low, scale, factor);
 }
 
-/* One child of a narrow row against the best before it. By a branch, not a conditional move: the
-   processor guesses the choice and goes on below it. */
+/* One child against the best before it. By a branch, not a conditional move: the processor guesses
+   the choice and goes on below it. */
 #define MCTS_CORE_TRY(i)                                                                           \
     do {                                                                                           \
         double score = mcts_core_weighed(kind, small, visits[i], value[i], prior[i], low, scale,   \
@@ -94,23 +96,24 @@ MCTS_CORE_INLINE double mcts_core_score(int kind, int32_t visits, double value, 
         }                                                                                          \
     } while (0)
 
-MCTS_CORE_INLINE int32_t mcts_core_best_narrow(int kind, int small, const int32_t *visits,
-                                               const double *value, const float *prior,
-                                               int32_t count, double low, double scale,
-                                               double factor, double *best_score)
+MCTS_CORE_INLINE int32_t mcts_core_best_by_branches(int kind, int small, const int32_t *visits,
+                                                    const double *value, const float *prior,
+                                                    int32_t count, double low, double scale,
+                                                    double factor, double *best_score)
 {
-    int32_t best = 0, i = 0;
+    size_t best = 0, i = 0; /* of the size of a pointer: no widening for each child */
+    const size_t n = (size_t)count;
     double top = -INFINITY;
-    for (; i + 4 <= count; i += 4) {
+    for (; i + 4 <= n; i += 4) {
         MCTS_CORE_TRY(i);
         MCTS_CORE_TRY(i + 1);
         MCTS_CORE_TRY(i + 2);
         MCTS_CORE_TRY(i + 3);
     }
-    for (; i < count; i++)
+    for (; i < n; i++)
         MCTS_CORE_TRY(i);
     *best_score = top;
-    return best;
+    return (int32_t)best;
 }
 
 #if MCTS_CORE_AVX512
@@ -177,58 +180,23 @@ mcts_core_best_avx512(int kind, const int32_t *visits, const double *value, cons
 }
 #endif
 
-MCTS_CORE_INLINE void mcts_core_take_larger(double *top, int32_t *best, double other,
-                                            int32_t other_best)
-{
-    if (other > *top || (other == *top && other_best < *best)) {
-        *top = other;
-        *best = other_best;
-    }
-}
-
-/* Four maxima, so that one comparison need not wait for the one before. */
-MCTS_CORE_INLINE int32_t mcts_core_best_of_four(int kind, const int32_t *visits,
-                                                const double *value, const float *prior,
-                                                int32_t count, double low, double scale,
-                                                double factor, double *best_score)
-{
-    double top[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    int32_t best[4] = {0, 0, 0, 0}, i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (int k = 0; k < 4; k++) {
-            double score = mcts_core_score(kind, visits[i + k], value[i + k], prior[i + k], low,
-                                           scale, factor);
-            best[k] = score > top[k] ? i + k : best[k];
-            top[k] = score > top[k] ? score : top[k];
-        }
-    for (int k = 1; k < 4; k++)
-        mcts_core_take_larger(&top[0], &best[0], top[k], best[k]);
-    for (; i < count; i++)
-        mcts_core_take_larger(&top[0], &best[0],
-                              mcts_core_score(kind, visits[i], value[i], prior[i], low, scale,
-                                              factor), i);
-    *best_score = top[0];
-    return best[0];
-}
-
-/* argmax of the score over a row of children [count], the first of equals. */
+/* argmax of the score over a row of children [count], the first of equals; -infinity and 0 if there
+   is none. No child has more than `most` visits: the tables are read unchecked up to that. */
 MCTS_CORE_INLINE int32_t mcts_core_best_of_row(int kind, const int32_t *visits,
                                                const double *value, const float *prior,
                                                int32_t count, int32_t most, double low,
                                                double scale, double factor, double *best_score)
 {
-    if (count < MCTS_CORE_WIDE && most < MCTS_CORE_TABLE - 1)
-        return mcts_core_best_narrow(kind, 1, visits, value, prior, count, low, scale, factor,
-                                     best_score);
-    if (count < MCTS_CORE_WIDE)
-        return mcts_core_best_narrow(kind, 0, visits, value, prior, count, low, scale, factor,
-                                     best_score);
 #if MCTS_CORE_AVX512
-    if (mcts_core_has_avx512)
-        return mcts_core_best_avx512(kind, visits, value, prior, count, low, scale, factor, best_score);
+    if (count >= MCTS_CORE_WIDE && mcts_core_has_avx512)
+        return mcts_core_best_avx512(kind, visits, value, prior, count, low, scale, factor,
+                                     best_score);
 #endif
-    return mcts_core_best_of_four(kind, visits, value, prior, count, low, scale, factor,
-                                  best_score);
+    if (most < MCTS_CORE_TABLE - 1)
+        return mcts_core_best_by_branches(kind, 1, visits, value, prior, count, low, scale, factor,
+                                          best_score);
+    return mcts_core_best_by_branches(kind, 0, visits, value, prior, count, low, scale, factor,
+                                      best_score);
 }
 
 #endif

@@ -47,17 +47,30 @@ ctypedef struct Rule:
     bint fixed_range        # low and high were given, not seen
     double low              # lowest and highest action value so far
     double high
+    double offset           # what rescale makes of them
+    double scale
 
 
-cdef inline void normaliser(const Rule *rule, double *low, double *scale) noexcept nogil:
-    """(Q - low) * scale is in [0, 1] (MuZero, eq. 5); scale is 0 while all Q are alike."""
+cdef inline void rescale(Rule *rule) noexcept nogil:
+    """To be called when the range has changed. (Q - offset) * scale is in [0, 1] (MuZero, eq. 5);
+    scale is 0 while all Q are alike."""
     cdef double width = rule.high - rule.low
     cdef double magnitude = fmax(fabs(rule.low), fabs(rule.high))
-    low[0] = 0.0
-    scale[0] = 0.0
+    rule.offset = 0.0
+    rule.scale = 0.0
     if width > 1e-300 and width > 1e-12 * magnitude and width < INFINITY:
-        low[0] = rule.low
-        scale[0] = 1.0 / width
+        rule.offset = rule.low
+        rule.scale = 1.0 / width
+
+
+cdef inline void widen_range(Rule *rule, double low, double high) noexcept nogil:
+    """Action values from ``low`` to ``high`` were seen."""
+    if not rule.fixed_range and (low < rule.low or high > rule.high):
+        if low < rule.low:
+            rule.low = low
+        if high > rule.high:
+            rule.high = high
+        rescale(rule)
 
 
 cdef inline int32_t best_unproven(const Rule *rule, const Arena *arena, int32_t first,
@@ -101,10 +114,9 @@ cdef inline int32_t select_child(const Rule *rule, const Arena *arena,
     cdef const Node *node = &arena.node[index]
     cdef int32_t tried = node.tried, first = node.first_child, best
     cdef int32_t n = visits_of(arena, index)
-    cdef double low, scale, factor, best_score, score
+    cdef double low = rule.offset, scale = rule.scale, factor, best_score, score
     if tried < node.child_count and rule.fpu_kind == FPU_FIRST:
         return tried
-    normaliser(rule, &low, &scale)
     if rule.kind == RULE_PUCT:
         factor = rule.exploration * sqrt(<double>n)
     else:

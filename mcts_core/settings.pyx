@@ -5,16 +5,17 @@ from libc.stdint cimport int32_t, uintptr_t
 
 from mcts_core.errors import ConfigError
 
-from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR, Simulation,
+from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR, Simulation,
                                 Widening)
 from mcts_core.selection cimport (FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_GUMBEL, RULE_PUCT,
-                                  RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, row_t)
-from mcts_core.tree cimport COLUMN_IN_FLIGHT, COLUMN_PLAYER, COLUMN_RAW, COLUMN_SQUARE
+                                  RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, rescale, row_t)
+from mcts_core.tree cimport (COLUMN_HOME, COLUMN_IN_FLIGHT, COLUMN_PLAYER, COLUMN_RAW,
+                             COLUMN_SQUARE)
 
 cdef dict KINDS = {"puct": RULE_PUCT, "ucb1": RULE_UCB1, "ucb1_tuned": RULE_UCB1_TUNED,
                    "gumbel": RULE_GUMBEL}
 cdef dict EVALUATIONS = {"simulator": EVALUATE_SIMULATOR, "forced": EVALUATE_FORCED,
-                         "rollout": EVALUATE_ROLLOUT}
+                         "rollout": EVALUATE_ROLLOUT, "decisive": EVALUATE_DECISIVE}
 
 
 cdef int columns_of(object config, object rule, bint shared, int32_t players):
@@ -24,6 +25,8 @@ cdef int columns_of(object config, object rule, bint shared, int32_t players):
     if config.selection == "gumbel" or config.root == "gumbel" \
             or (config.normalisation == "node" and config.value_range is None):
         columns |= COLUMN_RAW
+    if config.transpositions:
+        columns |= COLUMN_HOME
     return columns + (players * COLUMN_PLAYER if players > 2 else 0)
 
 
@@ -45,28 +48,45 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
     s.rule.high = -INFINITY
     if s.rule.fixed_range:
         s.rule.low, s.rule.high = config.value_range
+    rescale(&s.rule)
     s.evaluation = EVALUATIONS[config.evaluation]
+    if s.evaluation == EVALUATE_DECISIVE and s.table.outcomes != NULL:
+        raise ConfigError("evaluation", config.evaluation, "another one: this simulator has chance "
+                          "(or lists outcomes), and no move is sure to end the world")
     s.max_depth = config.max_depth
     s.discount = config.discount
     s.prior_mix = config.prior_mix
-    if config.solver and s.players:
-        raise ConfigError("solver", True, f"False in a world of {s.players} players: what a state "
-                          "is worth to each depends on how ties are broken")
+    if s.players:
+        refuse_of_many(config, s.players)
     s.solver = config.solver
     take_widening(&s.widening, config.widening)
     take_widening(&s.chance_widening, config.chance_widening)
     s.virtual_loss = config.virtual_loss
     s.value_scale = config.value_scale
     s.visit_scale = config.visit_scale
+    s.mixed_value = config.mixed_value
     s.rescale = config.rescale_values
     s.halving.on = config.root == "gumbel"
     s.early_stop = config.early_stop and not s.solver and not s.halving.on
     s.rng = config.seed
     s.plain = s.rule.kind in (RULE_PUCT, RULE_UCB1) and s.rule.base == 0.0 \
         and (s.rule.fixed_range or not s.rule.by_node) and s.widening.k == 0.0 \
-        and not s.halving.on and s.arena.in_flight == NULL
+        and not s.halving.on and s.arena.columns % COLUMN_PLAYER & ~COLUMN_SQUARE == 0
     return 0
 
 
 cdef void take_widening(Widening *widening, object pair):
     widening.k, widening.alpha = (0.0, 0.0) if pair is None else pair
+
+
+cdef int refuse_of_many(object config, int32_t players) except -1:
+    """ConfigError for what is defined for one player or two only."""
+    world = f"in a world of {players} players"
+    if config.solver:
+        raise ConfigError("solver", True, f"False {world}: what a state is worth to each depends "
+                          "on how ties are broken")
+    if config.transpositions:
+        raise ConfigError("transpositions", True, f"False {world}: a shared state keeps one mean")
+    if config.evaluation == "decisive":
+        raise ConfigError("evaluation", "decisive", f"another {world}: there are no two sides")
+    return 0

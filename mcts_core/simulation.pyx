@@ -1,23 +1,26 @@
 """The simulations of a search, without the GIL: select, expand, evaluate, back up.
 reference.py says the same in plain Python and is the page to read first."""
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
-from mcts_core.context cimport (EVALUATE_FORCED, EVALUATE_SIMULATOR, legal, monotonic_ns, push,
-                                refuse, release, step)
+from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT,
+                                EVALUATE_SIMULATOR, legal, monotonic_ns, push, release, step,
+                                value_of)
+from mcts_core.decisive cimport play_decisive
 from mcts_core.expansion cimport expand
 from mcts_core.gumbel cimport advance_halving
-from mcts_core.many_players cimport (arrive, carry_up, evaluate_all, recall, remember,
+from mcts_core.many_players cimport (arrive, carry_up, evaluate_all, recall, remember_worths,
                                      same_rewards, step_of)
-from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
-from mcts_core.rng cimport below
-from mcts_core.selection cimport fill_tables, reciprocal, select_child
+from mcts_core.native cimport STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
+from mcts_core.rng cimport below, uniform
+from mcts_core.selection cimport fill_tables, reciprocal, select_child, widen_range
+from mcts_core.transpositions cimport back_up_shared, find, prove_shared, remember
 from mcts_core.variants cimport opened, select_variant
 from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_PROVEN, NODE_SETTLED, NODE_SOME_PROVEN,
                              NODE_TERMINAL, NODE_TURN, NODE_NEXT_READY, NONE, Arena, add_outcome,
-                             add_outcomes, arena_grow_states, best_proven, state_at, touch_next)
+                             add_outcomes, arena_grow_states, at_least_proven, state_at, touch_next)
 
 fill_tables()
 
@@ -38,18 +41,18 @@ cdef int simulate(Simulation *s) noexcept nogil:
         status = descend(s, node, depth, &arrival)
         if status != 0:
             break
-        if tree.flags[arrival] & ENDS == 0 and tree.node[arrival].first_child == NONE:
-            status = expand(s, arrival, True)
+        node = arrival if tree.home == NULL else tree.home[arrival]
+        if tree.flags[node] & ENDS == 0 and tree.node[node].first_child == NONE:
+            status = expand(s, node, True)
             if status < 0:
                 break
-        if tree.flags[arrival] & ENDS:
+        if tree.flags[node] & ENDS or (tree.home != NULL and tree.solved[node]):
             if s.players:
                 recall(s)
-            back_up(s, tree.value[arrival], True)
+            back_up(s, tree.value[node] if tree.home == NULL else tree.mean[node], True)
             if s.solver:
                 prove(s)
             break
-        node = arrival
     if status < 0:
         s.rng = rng_before
         return status
@@ -104,6 +107,8 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
             release(s, s.scratch)
             return STATUS_TAKEN
         return visit(s, arrival[0], depth, reward, flags)
+    if tree.flags[child] & NODE_OPEN:
+        tree.prior[arrival[0]] += 1.0       # drawn once more
     release(s, s.scratch)
     return 0
 
@@ -114,12 +119,19 @@ cdef inline bint under_way(const Arena *tree, int32_t node) noexcept nogil:
 
 
 cdef int32_t draw_known(Simulation *s, int32_t chance) noexcept nogil:
-    """One of the outcomes seen so far, by their visits (Couetoux et al. 2011, section 3)."""
-    cdef int32_t outcome = s.arena.node[chance].first_child
-    cdef int32_t left = below(&s.rng, s.arena.visits[chance])
-    while left >= s.arena.visits[outcome] and s.arena.action[outcome] != NONE:
-        left -= s.arena.visits[outcome]
-        outcome = s.arena.action[outcome]
+    """One of the outcomes seen so far, as often as the simulator drew it (kept as its prior): by
+    visits (Couetoux et al. 2011) the first ones seen would draw more and more of the rest."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t outcome = tree.node[chance].first_child
+    cdef double left = 0.0
+    while outcome != NONE:
+        left = left + tree.prior[outcome]
+        outcome = tree.action[outcome]
+    left = left * uniform(&s.rng)
+    outcome = tree.node[chance].first_child
+    while left >= tree.prior[outcome] and tree.action[outcome] != NONE:
+        left = left - tree.prior[outcome]
+        outcome = tree.action[outcome]
     return outcome
 
 
@@ -174,8 +186,17 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
     cdef Arena *tree = &s.arena
     cdef int32_t slot = tree.state_count
     cdef bint settled = (flags & STEP_TERMINAL) != 0 or depth >= s.max_depth
+    cdef uint64_t key = 0
     cdef double worth = 0.0
     cdef int status = 0
+    if tree.home != NULL and not settled:
+        status = s.table.key(s.table.context, s.scratch, &key)
+        if status == 0:
+            status = link(s, arrival, key, depth, reward, flags)
+        if status != 1:
+            release(s, s.scratch)
+            return status
+        status = 0
     if slot == tree.state_slots:
         status = arena_grow_states(tree)
     if status == 0:
@@ -184,18 +205,14 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
             status = arrive(s, arrival, state_at(tree, slot))
         if status == 0 and not s.collecting:
             status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
+    if status >= 0 and tree.home != NULL and not settled:
+        status = remember(&s.known, key, depth, arrival)
     if status < 0:
         release(s, s.scratch)
         return status
     tree.state_count += 1
     tree.node[arrival].state = slot
-    tree.node[arrival].reward = reward
-    if settled:
-        tree.flags[arrival] |= NODE_SETTLED
-    if flags & STEP_TERMINAL:
-        tree.flags[arrival] |= NODE_TERMINAL
-    if flags & STEP_TURN:
-        tree.flags[arrival] |= NODE_TURN
+    note_arrival(tree, arrival, reward, flags, settled)
     if s.collecting:
         s.leaf.node = arrival
         s.leaf.depth = depth
@@ -204,10 +221,38 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
     return 1
 
 
+cdef inline void note_arrival(Arena *tree, int32_t arrival, double reward, int32_t flags,
+                              bint settled) noexcept nogil:
+    """What the step that led to a node said."""
+    tree.node[arrival].reward = reward
+    if settled:
+        tree.flags[arrival] |= NODE_SETTLED
+    if flags & STEP_TERMINAL:
+        tree.flags[arrival] |= NODE_TERMINAL
+    if flags & STEP_TURN:
+        tree.flags[arrival] |= NODE_TURN
+
+
+cdef int link(Simulation *s, int32_t arrival, uint64_t key, int32_t depth, double reward,
+              int32_t flags) noexcept nogil:
+    """Is the state known at this depth? 0: yes, and ``arrival`` is linked to it now; 1: no;
+    STATUS_TAKEN: its first evaluation is under way."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t home = find(&s.known, key, depth)
+    if home == NONE:
+        return 1
+    if tree.node_visits[home] == 0:         # under way, or left by a simulation that failed
+        return STATUS_TAKEN if under_way(tree, home) else 1
+    tree.home[arrival] = home
+    tree.node[arrival].state = tree.node[home].state
+    note_arrival(tree, arrival, reward, flags, False)
+    return 0
+
+
 cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
     if s.arena.columns:
         if s.players:
-            worth = remember(s)
+            worth = remember_worths(s)
         if s.arena.raw != NULL:
             s.arena.raw[s.path[s.path_length - 1]] = worth
     back_up(s, worth, False)
@@ -215,20 +260,14 @@ cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
         prove(s)
 
 
-cdef inline double at_least_proven(const Arena *tree, int32_t node, int32_t tried,
-                                   double value) noexcept nogil:
-    """The return to back up through ``node``: its best proven action's where the action that was
-    tried is worse on average, for that is what its player would take; else what was returned. (The
-    larger of the two returns would be biased upwards by every lucky one.)"""
-    cdef double known = best_proven(tree, node)
-    return known if tree.value[tried] < known else value
-
-
 cdef void prove(Simulation *s) noexcept nogil:
     """The last node of the path is settled: prove it, and what that proves above it."""
     cdef Arena *tree = &s.arena
     cdef int32_t i = s.path_length - 1, parent, child
     cdef double best
+    if tree.home != NULL:
+        prove_shared(s)
+        return
     if tree.flags[s.path[i]] & NODE_PROVEN:
         return                              # known before
     tree.flags[s.path[i]] |= NODE_PROVEN
@@ -253,17 +292,21 @@ cdef void prove(Simulation *s) noexcept nogil:
             best = tree.node[parent].reward + s.discount * (
                 -best if tree.flags[parent] & NODE_TURN else best)
             if tree.flags[s.path[i - 1]] & NODE_CHANCE == 0:
-                widen_range(s, best)
+                widen_range(&s.rule, best, best)
         tree.value[parent] = best
 
 
-cdef inline void widen_range(Simulation *s, double value) noexcept nogil:
-    """An action value was seen."""
-    if not s.rule.fixed_range:
-        if value < s.rule.low:
-            s.rule.low = value
-        if value > s.rule.high:
-            s.rule.high = value
+cdef inline bint roll_out(Simulation *s, const void *state, int32_t depth,
+                          double *worth) noexcept nogil:
+    """The rollout by the simulator's own function, if it is one and nothing goes wrong."""
+    cdef uint64_t rng = s.rng
+    cdef double win = s.rule.high if s.evaluation == EVALUATE_DECISIVE else INFINITY
+    if s.evaluation < EVALUATE_ROLLOUT \
+            or s.table.rollout(s.table.context, state, s.max_depth - depth, s.discount, win, &rng,
+                               worth) < 0:
+        return False
+    s.rng = rng
+    return True
 
 
 cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
@@ -276,6 +319,10 @@ cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
     cdef void *there
     if s.players:
         return evaluate_all(s, state, depth, settled)
+    if s.table.rollout != NULL and not settled and roll_out(s, state, depth, worth):
+        return 0
+    if s.evaluation == EVALUATE_DECISIVE and not settled:
+        return play_decisive(s, state, depth, worth)
     while s.evaluation != EVALUATE_SIMULATOR and flags & STEP_TERMINAL == 0 \
             and depth < s.max_depth:
         count = legal(s, here)
@@ -297,10 +344,8 @@ cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
         here = there
         turn = 1 - turn
         depth += 1
-    if status == 0 and s.table.evaluate != NULL:
-        status = s.table.evaluate(s.table.context, here, &value)
-        if status >= 0 and not fabs(value) <= LIMIT:
-            status = refuse(s, here, NONE, value)
+    if status == 0:
+        status = value_of(s, here, &value)
     if here != state:
         release(s, here)
     worth[0] = total + weight * value
@@ -311,6 +356,8 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
     """Carry a return up the path. ``settled``: ``value`` is already the last node's mean."""
     if s.table.outcomes == NULL and not s.solver and s.arena.columns == 0:
         back_up_plain(s, value, settled)
+    elif s.arena.home != NULL:
+        back_up_shared(s, value, settled)
     else:
         back_up_any(s, value, settled)
 
@@ -346,9 +393,7 @@ cdef inline void back_up_plain(Simulation *s, double value, bint settled) noexce
         if i > 0:
             value = tree.node[index].reward + discount * (
                 -value if tree.flags[index] & NODE_TURN else value)
-    if not s.rule.fixed_range:
-        s.rule.low = low
-        s.rule.high = high
+    widen_range(&s.rule, low, high)
 
 
 cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
@@ -375,7 +420,7 @@ cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
             if tree.visits[index] == 1 and tree.in_flight == NULL:
                 tree.node[parent].tried += 1
                 tree.flags[parent] &= ~NODE_NEXT_READY
-            widen_range(s, tree.value[index])
+            widen_range(&s.rule, tree.value[index], tree.value[index])
     if many:
         value = s.returns[tree.mover[0]]
     if tree.flags[0] & NODE_SOME_PROVEN:

@@ -40,6 +40,10 @@ ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is th
     int32_t *in_flight      # simulations under way through the node
     double *square          # sum of squared deviations of the returns from their mean
     double *raw             # what the node's state was estimated at on its first visit
+    int32_t *home           # the node where what is known of this node's state stands
+    int32_t *node_visits    # of a home: simulations through its state, whichever way they came
+    double *mean            # of a home: mean return from its state on, its player's
+    uint8_t *solved         # of a home: that mean is exact. NODE_PROVEN says so of one way to it
     double *rewards         # [players] a node: what each of them got on arrival
     double *worths          # [players] a node: raw, for each of them
     uint8_t *mover          # who moves at the node, or chose the action that chance follows
@@ -57,6 +61,7 @@ cdef enum:
     COLUMN_IN_FLIGHT = 1
     COLUMN_SQUARE = 2
     COLUMN_RAW = 4
+    COLUMN_HOME = 8         # home, node_visits, mean and solved
     COLUMN_PLAYER = 256     # times the players of a world with three or more: the last three
 
 # Make an arena that holds a blank root; free what one holds. 0, or STATUS_NO_MEMORY.
@@ -102,6 +107,11 @@ cdef inline void blank_columns(Arena *arena, int32_t index) noexcept nogil:
         arena.square[index] = 0.0
     if arena.raw != NULL:
         arena.raw[index] = 0.0
+    if arena.home != NULL:
+        arena.home[index] = index
+        arena.node_visits[index] = 0
+        arena.mean[index] = 0.0
+        arena.solved[index] = 0
 
 
 cdef inline int32_t add_children(Arena *arena, int32_t parent, int32_t count) noexcept nogil:
@@ -183,6 +193,15 @@ cdef inline double best_proven(const Arena *arena, int32_t node) noexcept nogil:
         if arena.flags[i] & NODE_PROVEN and arena.value[i] > best:
             best = arena.value[i]
     return best
+
+
+cdef inline double at_least_proven(const Arena *arena, int32_t node, int32_t tried,
+                                   double value) noexcept nogil:
+    """The return to back up through ``node``: its best proven action's where the action that was
+    tried is worse on average, for that is what its player would take; else what was returned. (The
+    larger of the two returns would be biased upwards by every lucky one.)"""
+    cdef double known = best_proven(arena, node)
+    return known if arena.value[tried] < known else value
 
 
 cdef inline int32_t best_child(const Arena *arena, int32_t node) noexcept nogil:

@@ -14,7 +14,7 @@ cdef int32_t LARGEST = 2147483647
 # costs as much as the search itself. Only used with the GIL held.
 cdef enum:
     KEPT = 2
-cdef size_t KEPT_BYTES = 256 * 1024 * 1024   # a larger arena is given back
+cdef size_t KEPT_BYTES = 256 * 1024 * 1024   # of them together; what is more is given back
 cdef Arena[KEPT] kept
 
 
@@ -28,6 +28,8 @@ cdef size_t node_bytes(const Arena *arena) noexcept nogil:
     size += sizeof(int32_t) * ((arena.columns & COLUMN_IN_FLIGHT) != 0)
     size += sizeof(double) * ((arena.columns & COLUMN_SQUARE) != 0)
     size += sizeof(double) * ((arena.columns & COLUMN_RAW) != 0)
+    if arena.columns & COLUMN_HOME:
+        size += 2 * sizeof(int32_t) + sizeof(double) + 1
     if arena.columns >= COLUMN_PLAYER:
         size += 2 * sizeof(double) * players_of(arena.columns) + 1
     return size
@@ -66,12 +68,15 @@ cdef void plant(Arena *arena) noexcept nogil:
 
 cdef void arena_free(Arena *arena) noexcept nogil:
     cdef int i
+    cdef size_t total
     free_columns(arena)
+    total = bytes_of(arena, arena.capacity, arena.state_slots)
     arena.size = 0
     arena.state_count = 0
     for i in range(KEPT):
-        if kept[i].capacity == 0 and arena.state_slots > 0 and \
-                bytes_of(arena, arena.capacity, arena.state_slots) <= KEPT_BYTES:
+        total += bytes_of(&kept[i], kept[i].capacity, kept[i].state_slots)
+    for i in range(KEPT):
+        if kept[i].capacity == 0 and arena.state_slots > 0 and total <= KEPT_BYTES:
             kept[i] = arena[0]
             memset(arena, 0, sizeof(Arena))
             return
@@ -89,12 +94,20 @@ cdef void free_columns(Arena *arena) noexcept nogil:
     free(arena.in_flight)
     free(arena.square)
     free(arena.raw)
+    free(arena.home)
+    free(arena.node_visits)
+    free(arena.mean)
+    free(arena.solved)
     free(arena.rewards)
     free(arena.worths)
     free(arena.mover)
     arena.in_flight = NULL
     arena.square = NULL
     arena.raw = NULL
+    arena.home = NULL
+    arena.node_visits = NULL
+    arena.mean = NULL
+    arena.solved = NULL
     arena.rewards = NULL
     arena.worths = NULL
     arena.mover = NULL
@@ -174,6 +187,12 @@ cdef int resize_columns(Arena *arena, int32_t capacity) noexcept nogil:
         return STATUS_NO_MEMORY
     if arena.columns & COLUMN_RAW and resize(<void **>&arena.raw, count * sizeof(double)) < 0:
         return STATUS_NO_MEMORY
+    if arena.columns & COLUMN_HOME and (
+            resize(<void **>&arena.home, count * sizeof(int32_t)) < 0
+            or resize(<void **>&arena.node_visits, count * sizeof(int32_t)) < 0
+            or resize(<void **>&arena.mean, count * sizeof(double)) < 0
+            or resize(<void **>&arena.solved, count) < 0):
+        return STATUS_NO_MEMORY
     return resize_vectors(arena, count) if arena.columns >= COLUMN_PLAYER else 0
 
 
@@ -224,13 +243,22 @@ cdef object arena_arrays(const Arena *arena):
         depth=np.asarray(depth_of)[index],
         visits=np.asarray(<int32_t[:arena.size]>arena.visits)[index],
         value=np.asarray(<double[:arena.size]>arena.value)[index],
-        prior=np.asarray(<float[:arena.size]>arena.prior)[index].astype(np.float64),
+        prior=np.where(kind == result.OUTCOME, 1.0,
+                       np.asarray(<float[:arena.size]>arena.prior)[index].astype(np.float64)),
         reward=reward,
         kind=kind,
         ended=ended,
         proven=proven,
+        home=homes_of(arena, index, np.asarray(export_of)),
     )
     return tree, index
+
+
+cdef object homes_of(const Arena *arena, object index, object export_of):
+    """For each exported node the exported index of its home."""
+    if arena.home == NULL:
+        return np.arange(len(index), dtype=np.int32)
+    return export_of[np.asarray(<int32_t[:arena.size]>arena.home)[index]]
 
 
 cdef object fields_of(const Arena *arena, const int32_t[::1] index, const int32_t[::1] parent):

@@ -6,7 +6,8 @@ from libc.math cimport INFINITY, fmax, fmin, log, pow, sqrt
 from mcts_core.gumbel cimport select_halving, select_improved
 from mcts_core.selection cimport (FPU_FIRST, FPU_PARENT, RULE_GUMBEL, RULE_PUCT, RULE_ROW,
                                   RULE_UCB1, RULE_UCB1_TUNED, Rule, fill_tables, mean_tried,
-                                  normaliser, score_of, sqrt_log, visits_of)
+                                  rescale, score_of, sqrt_log, visits_of)
+from mcts_core.transpositions cimport refresh
 from mcts_core.tree cimport NODE_PROVEN, NODE_SOME_PROVEN, Arena
 
 fill_tables()
@@ -30,14 +31,16 @@ cdef int32_t opened(double k, double alpha, int32_t visits, int32_t count) noexc
     return <int32_t>wanted if wanted >= 1.0 else 1
 
 
-cdef int32_t select_variant(const Simulation *s, int32_t index) noexcept nogil:
+cdef int32_t select_variant(Simulation *s, int32_t index) noexcept nogil:
     """Tried children form a prefix in order of falling prior, so of the untried ones only the first
     can be the best. A child that a failed simulation left without visits comes first."""
     cdef const Arena *tree = &s.arena
     cdef int32_t tried = tree.node[index].tried
-    cdef int32_t count = opened(s.widening.k, s.widening.alpha, visits_of(tree, index),
+    cdef int32_t count = opened(s.widening.k, s.widening.alpha, passes(s, index),
                                 tree.node[index].child_count)
     cdef Row row
+    if tree.home != NULL:
+        refresh(s, index)
     if index == 0 and s.halving.on:
         return select_halving(s)
     if s.rule.kind == RULE_GUMBEL:
@@ -48,10 +51,17 @@ cdef int32_t select_variant(const Simulation *s, int32_t index) noexcept nogil:
     return best_of(s, index, &row, tried < count)
 
 
+cdef inline int32_t passes(const Simulation *s, int32_t index) noexcept nogil:
+    """N of a node, whichever way the simulations came."""
+    if s.arena.home != NULL:
+        return s.arena.node_visits[index] + (index == 0)
+    return visits_of(&s.arena, index)
+
+
 cdef Row row_of(const Simulation *s, int32_t index) noexcept nogil:
     cdef const Rule *rule = &s.rule
     cdef Row row
-    row.visits = visits_of(&s.arena, index)
+    row.visits = passes(s, index)
     if s.arena.in_flight != NULL:
         row.visits += s.arena.in_flight[index] * s.virtual_loss
     row.exploration = rule.exploration
@@ -62,13 +72,14 @@ cdef Row row_of(const Simulation *s, int32_t index) noexcept nogil:
     if rule.by_node and not rule.fixed_range:
         normalise_by_node(s, index, &row.low, &row.scale)
     else:
-        normaliser(rule, &row.low, &row.scale)
+        row.low = rule.offset
+        row.scale = rule.scale
     return row
 
 
 cdef void normalise_by_node(const Simulation *s, int32_t index, double *low,
                             double *scale) noexcept nogil:
-    """As ``normaliser``, over the value of the node and those of its tried children (mctx,
+    """As ``rescale``, over the value of the node and those of its tried children (mctx,
     ``qtransform_by_parent_and_siblings``)."""
     cdef const Arena *tree = &s.arena
     cdef int32_t first = tree.node[index].first_child, i
@@ -85,8 +96,9 @@ cdef void normalise_by_node(const Simulation *s, int32_t index, double *low,
             range_of.high = fmax(range_of.high, tree.value[i])
     range_of.low = fmin(range_of.low, total / visits)
     range_of.high = fmax(range_of.high, total / visits)
-    normaliser(&range_of, low, scale)
+    rescale(&range_of)
     low[0] = range_of.low
+    scale[0] = range_of.scale
 
 
 cdef int32_t best_of(const Simulation *s, int32_t index, const Row *row,

@@ -7,7 +7,6 @@ from typing import Literal, get_args
 from mcts_core.config import (
     MAX_COUNT,
     MAX_SEED,
-    Evaluation,
     check_choice,
     check_int,
     check_real,
@@ -17,6 +16,7 @@ from mcts_core.errors import ConfigError
 __all__ = ["MCTSConfig", "Solver"]
 
 Solver = Literal["auto", "exact", "mcts"]
+Evaluation = Literal["forced", "rollout", "simulator", "auto"]  # no range of values: not decisive
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class MCTSConfig:
     time_limit_ms: float | None = None
     solver: Solver = "auto"
     selection: Literal["auto", "puct", "ucb1"] = "auto"
-    evaluation: Evaluation | Literal["auto"] = "auto"
+    evaluation: Evaluation = "auto"
     prove_values: bool = True
     exact_work_limit: int = 20_000_000
     seed: int = 0
@@ -75,4 +75,4 @@ class MCTSConfig:
             raise ConfigError("prove_values", self.prove_values, "True or False")
         check_choice("solver", self.solver, get_args(Solver))
         check_choice("selection", self.selection, ("auto", "puct", "ucb1"))
-        check_choice("evaluation", self.evaluation, (*get_args(Evaluation), "auto"))
+        check_choice("evaluation", self.evaluation, get_args(Evaluation))

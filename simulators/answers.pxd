@@ -1,10 +1,12 @@
 """What a Python simulator said, boxed and checked: the ways that every call of it may take."""
 
+cimport cython
 from libc.stdint cimport int32_t, uint64_t
 
 from mcts_core.native cimport SimulatorHandle
 
 
+@cython.final
 cdef class Kept:
     """What is kept of a state beyond its actions: what was awaited, or drawn by chance."""
 
@@ -17,6 +19,7 @@ cdef class Kept:
     cdef tuple origin
 
 
+@cython.final
 cdef class Box:
     """A state, and what the simulator said about it."""
 
@@ -26,6 +29,7 @@ cdef class Box:
     cdef int player
 
 
+@cython.final
 cdef class Move:
     """A step: one of the outcomes of an action."""
 
@@ -42,14 +46,14 @@ cdef class Answers(SimulatorHandle):
 
     cdef readonly object simulator
     cdef object actions_of, step_of, outcomes_of, evaluate_of, player_of, priors_of
-    cdef bint awaits            # an answer was awaitable
-    cdef bint watchful          # boxes know where they came from: `awaits`, or nothing was valued
+    cdef bint awaits            # a method is a coroutine, or an answer was awaitable
     cdef object error           # what the simulator raised, until take_error
     cdef object waiting         # (iterator, what it yielded, method, Box, action index)
 
-    cdef Box boxed(self, object state)
+    # Who moves at a state, checked.
+    cdef int mover_of(self, object state) except -1
     # One checked number for each of many players.
-    cdef tuple numbers(self, object answer, str what, Box box, int32_t action)
+    cdef tuple numbers_of(self, object answer, str what, Box box, int32_t action)
     # Given what the method returned: how many actions; the value, or values; the step.
     cdef int32_t accept_actions(self, Box box, object answer) except -1
     cdef double accept_value(self, Box box, object answer) except? -1.0

@@ -22,23 +22,26 @@ from mcts_core.rng cimport uniform
 cdef tuple USUAL = (SimulatedStep, tuple, list, float, int)     # no awaitables
 
 
+@cython.final
 @cython.no_gc
 cdef class Kept:
     pass
 
 
+@cython.final
 @cython.no_gc
 @cython.freelist(256)
 cdef class Box:
     pass
 
 
+@cython.final
 @cython.no_gc
 cdef class Move:
     pass
 
 
-class Waiting(Exception):
+class _Waiting(Exception):
     """Raised inside when a coroutine waits; never leaves the bridge."""
 
 
@@ -47,8 +50,8 @@ cdef class Answers(SimulatorHandle):
     # --- awaitables ----------------------------------------------------------------------------
 
     cdef object settle(self, object awaitable, str method, Box box, int32_t action):
-        """The answer of an awaitable, kept in the box; raises Waiting if it has to wait."""
-        self.awaits = self.watchful = True
+        """The answer of an awaitable, kept in the box; raises _Waiting if it has to wait."""
+        self.awaits = True
         iterator = awaitable.__await__()
         try:
             yielded = next(iterator)
@@ -56,14 +59,14 @@ cdef class Answers(SimulatorHandle):
             return self.keep(method, box, action, stop.value)
         self.waiting = (iterator, yielded, method, box, action)
         hold(box)
-        raise Waiting
+        raise _Waiting
 
     cdef object keep(self, str method, Box box, int32_t action, object answer):
         """Check an awaited answer and put it into the box, where a repeat finds it."""
         if method == "actions":
             box.actions = as_sequence(answer)
         elif method == "evaluate":
-            kept_of(box).value = (self.numbers(answer, "value", box, -1) if self.table.players
+            kept_of(box).value = (self.numbers_of(answer, "value", box, -1) if self.table.players
                                   else checked_number(answer, "value", box, -1))
         elif method == "priors":
             kept_of(box).priors = answer
@@ -75,17 +78,15 @@ cdef class Answers(SimulatorHandle):
 
     # --- answers -------------------------------------------------------------------------------
 
-    cdef Box boxed(self, object state):
-        cdef Box box = Box.__new__(Box)
-        box.state = state
-        if self.player_of is not None:
-            player = self.player_of(state)
-            if self.table.players:
-                check_player(player, self.table.players, box)
-            box.player = player
-        return box
+    cdef int mover_of(self, object state) except -1:
+        player = self.player_of(state)
+        if self.table.players and (not hasattr(player, "__index__")
+                                   or not 0 <= player < self.table.players):
+            raise SimulatorError(f"player of state {short(state)}: got {short(player)}, wanted an "
+                                 f"integer from 0 to {self.table.players - 1}")
+        return player
 
-    cdef tuple numbers(self, object answer, str what, Box box, int32_t action):
+    cdef tuple numbers_of(self, object answer, str what, Box box, int32_t action):
         cdef int32_t players = self.table.players
         try:
             given = tuple(answer)
@@ -114,7 +115,7 @@ cdef class Answers(SimulatorHandle):
         if is_awaitable(answer):
             self.settle(answer, "evaluate", box, -1)
             return box.kept.value
-        return self.numbers(answer, "value", box, -1)
+        return self.numbers_of(answer, "value", box, -1)
 
     cdef object priors_for(self, Box box):
         if box.kept is not None and box.kept.priors is not None:
@@ -135,14 +136,17 @@ cdef class Answers(SimulatorHandle):
                 f"step of {place(box, action)}: got {short(answer)}, wanted a SimulatedStep"
             ) from None
         if self.table.players:
-            move.rewards = self.numbers(reward, "reward", box, action)
+            move.rewards = self.numbers_of(reward, "reward", box, action)
         else:
             move.reward = checked_number(reward, "reward", box, action)
         move.flags = STEP_TERMINAL if terminal else 0
         move.cumulative = cumulative
-        move.box = self.boxed(state)
-        if move.box.player != box.player:
-            move.flags |= STEP_TURN
+        move.box = Box.__new__(Box)
+        move.box.state = state
+        if self.player_of is not None:
+            move.box.player = self.mover_of(state)
+            if move.box.player != box.player:
+                move.flags |= STEP_TURN
         return move
 
     cdef list spread(self, Box box, int32_t action, object answer):
@@ -196,13 +200,13 @@ cdef class Answers(SimulatorHandle):
         return self.accept_step(box, action, self.step_of(box.state, action_at(box, action)))
 
     cdef Box arrive(self, Box box, int32_t action, Move move):
-        """It knows where it came from if it may have to wait and is not kept there."""
+        """If it may have to wait it knows where it came from, unless it is kept there already."""
         cdef Box arrival = move.box
         if move.shared:
             arrival = Box.__new__(Box)
             arrival.state = move.box.state
             arrival.player = move.box.player
-        if self.watchful and (move.shared or not is_kept(box, action)):
+        if self.awaits and (move.shared or not is_kept(box, action)):
             kept_of(arrival).origin = (box, action, move)
             if not move.shared:
                 move.box = None             # no circle; hold puts it back
@@ -212,7 +216,7 @@ cdef class Answers(SimulatorHandle):
 
     cdef int32_t failed(self, object error, str method, Box box, int32_t action):
         """Remember what was raised; the status for it."""
-        if isinstance(error, Waiting):
+        if isinstance(error, _Waiting):
             return STATUS_PENDING
         if isinstance(error, Exception) and not isinstance(error, SimulatorError):
             self.error = self.wrapped(error, method, box, action)
@@ -278,13 +282,6 @@ cdef object action_at(Box box, int32_t action):
         raise SimulatorError(f"actions of {place(box, -1)}: got a list that was shortened to "
                              f"{len(box.actions)} later on, wanted one that stays as it is")
     return box.actions[action]
-
-
-cdef int check_player(object player, int32_t players, Box box) except -1:
-    if not hasattr(player, "__index__") or not 0 <= player < players:
-        raise SimulatorError(f"player of {place(box, -1)}: got {short(player)}, wanted an integer "
-                             f"from 0 to {players - 1}")
-    return 0
 
 
 cdef double checked_number(object answer, str what, Box box, int32_t action) except? -1.0:

@@ -23,7 +23,10 @@ cdef extern from "Python.h":
     PyObject *method_function "PyMethod_GET_FUNCTION"(PyObject *method) noexcept
     PyObject *method_self "PyMethod_GET_SELF"(PyObject *method) noexcept
     bint is_float "PyFloat_CheckExact"(PyObject *thing) noexcept
-    double as_double "PyFloat_AS_DOUBLE"(PyObject *thing) noexcept
+    bint is_int "PyLong_CheckExact"(PyObject *thing) noexcept
+    double float_value "PyFloat_AS_DOUBLE"(PyObject *thing) noexcept
+    double int_value "PyLong_AsDouble"(PyObject *thing) noexcept
+    void clear_error "PyErr_Clear"() noexcept
     bint is_tuple "PyTuple_CheckExact"(PyObject *thing) noexcept
     bint is_list "PyList_CheckExact"(PyObject *thing) noexcept
     Py_ssize_t length "Py_SIZE"(PyObject *tuple_or_list) noexcept
@@ -31,7 +34,9 @@ cdef extern from "Python.h":
     PyObject *list_item "PyList_GET_ITEM"(PyObject *items, Py_ssize_t i) noexcept
     PyObject *true "Py_True"
     PyObject *false "Py_False"
+    void hold "Py_INCREF"(PyObject *thing) noexcept
     void forget "Py_DECREF"(PyObject *thing) noexcept
+    void forget_any "Py_XDECREF"(PyObject *thing) noexcept
 
 cdef extern from *:
     """
@@ -97,21 +102,35 @@ cdef inline PyObject *field(PyObject *thing, Py_ssize_t offset) noexcept:
     return (<PyObject **>(<char *>thing + offset))[0]
 
 
+cdef inline bint read_number(PyObject *thing, double *number) noexcept:
+    """True and its value if it is a finite float or int, of no subclass."""
+    if is_float(thing):
+        number[0] = float_value(thing)
+    elif is_int(thing):
+        number[0] = int_value(thing)
+        if number[0] == -1.0:
+            clear_error()       # it may have been too large: then it is read again, with a message
+            return False
+    else:
+        return False
+    return fabs(number[0]) <= LIMIT
+
+
 cdef inline PyObject *read_step(const StepLayout *layout, PyObject *step, double *reward,
                                 int32_t *flags) noexcept:
     """The state of a step of the usual kind, its reward and end; NULL if it is not of it: no
-    SimulatedStep itself, or a reward that is no finite float, or an end that is no bool."""
+    SimulatedStep itself, or its reward is no finite number, or its end no bool."""
     cdef PyObject *earned
     cdef PyObject *terminal
     if type_of(step) != layout.type:
         return NULL
     earned = field(step, layout.reward)
     terminal = field(step, layout.terminal)
-    if earned == NULL or not is_float(earned) or (terminal != true and terminal != false):
+    if earned == NULL or not read_number(earned, reward) \
+            or (terminal != true and terminal != false):
         return NULL
-    reward[0] = as_double(earned)
     flags[0] = STEP_TERMINAL if terminal == true else 0
-    return field(step, layout.state) if fabs(reward[0]) <= LIMIT else NULL
+    return field(step, layout.state)
 
 
 cdef inline Py_ssize_t length_of(PyObject *items) noexcept:

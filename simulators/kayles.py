@@ -1,4 +1,4 @@
-"""Kayles: rows of pins, of which a move takes one or two neighbours; who takes the last one wins."""
+"""Kayles: rows of pins; a move takes one or two neighbours, and who takes the last pin wins."""
 
 from collections.abc import Sequence
 from functools import cache

@@ -11,107 +11,20 @@ from typing import Any
 import numpy as np
 
 from mcts_core.errors import SimulatorError
-from mcts_core.numba_cache import compile_module
+from mcts_core.numba_cache import code_of, compile_module
+from simulators.native_rng import below
+from simulators.native_wrappers import (
+    MANY_PLAYERS,
+    WRAPPERS,
+    constants,
+    copier,
+    header,
+    on_stack,
+    wanted,
+)
 
 __all__ = ["Built", "build"]
 
-HEADER = """
-import numba
-from numba import carray, literal_unroll, types
-
-VOID = types.voidptr
-INTS = types.CPointer(types.int32)
-FLOATS = types.CPointer(types.float64)
-"""
-
-# What the engine calls; `legal`, `step`, ... are the compiled functions of the author. An exception
-# inside becomes status -1, as does a count that cannot be: a C function has no other way to say it.
-WRAPPERS = {
-    "legal": """
-@numba.cfunc(types.int32(VOID, VOID, INTS, types.int32), cache=CACHE)
-def c_legal(context, state, actions, capacity):
-    if capacity < MAX_ACTIONS:
-        return MAX_ACTIONS
-    try:
-        count = legal(carray(state, 1, DTYPE)[0], carray(actions, MAX_ACTIONS))
-        return count if 0 <= count <= MAX_ACTIONS else -1
-    except Exception:
-        return -1
-""",
-    "step": """
-@numba.cfunc(
-    types.int32(VOID, VOID, types.int32, types.CPointer(types.uint64), VOID, FLOATS, INTS),
-    cache=CACHE,
-)
-def c_step(context, state, action, rng, next_state, reward, outcome):
-    before = carray(state, 1, DTYPE)
-    after = carray(next_state, 1, DTYPE)
-    after[0] = before[0]
-    outcome[0] = 0
-    try:
-        gained, terminal = step(after[0], action, carray(rng, 1))
-        reward[0] = gained
-        return TURN(before[0], after[0]) + (1 if terminal else 0)
-    except Exception:
-        return -1
-""",
-    "evaluate": """
-@numba.cfunc(types.int32(VOID, VOID, FLOATS), cache=CACHE)
-def c_evaluate(context, state, value):
-    try:
-        value[0] = evaluate(carray(state, 1, DTYPE)[0])
-        return 0
-    except Exception:
-        return -1
-""",
-    "prior": """
-@numba.cfunc(types.int32(VOID, VOID, types.int32, FLOATS), cache=CACHE)
-def c_prior(context, state, count, weights):
-    try:
-        prior(carray(state, 1, DTYPE)[0], carray(weights, count))
-        return 0
-    except Exception:
-        return -1
-""",
-    "player": """
-@numba.njit
-def TURN(before, after):
-    return 2 if player(before) != player(after) else 0
-""",
-}
-# The same in worlds of three players or more, where a tuple has one number for each of them.
-MANY = {
-    "step": WRAPPERS["step"]
-    .replace("reward[0] = gained", "write_out(gained, carray(reward, PLAYERS))")
-    .replace("TURN(before[0], after[0]) + ", ""),
-    "evaluate": WRAPPERS["evaluate"].replace(
-        "value[0] = evaluate(carray(state, 1, DTYPE)[0])",
-        "write_out(evaluate(carray(state, 1, DTYPE)[0]), carray(value, PLAYERS))",
-    ),
-    "player": """
-@numba.cfunc(types.int32(VOID, VOID), cache=CACHE)
-def c_player(context, state):
-    try:
-        return player(carray(state, 1, DTYPE)[0])
-    except Exception:
-        return -1
-""",
-}
-WRITE_OUT = """
-@numba.njit
-def write_out(given, numbers):
-    if len(given) != PLAYERS:
-        raise ValueError
-    i = 0
-    for number in literal_unroll(given):
-        numbers[i] = number
-        i += 1
-"""
-FIXED_TURN = """
-@numba.njit
-def TURN(before, after):
-    return {turn}
-"""
 WANTED = {
     "legal": "legal(state, actions) -> int",
     "step": "step(state, action, rng) -> (reward, terminal)",
@@ -147,32 +60,28 @@ def build(
     Raises:
         SimulatorError: numba cannot compile a function; the message names it.
     """
-    names: list[str] = [
-        name for name in ("legal", "step", "evaluate", "prior") if name in functions
-    ]
-    if players:
-        names.append("player")
-        wrappers, common = WRAPPERS | MANY, WRITE_OUT
-    else:
-        wrappers = WRAPPERS
-        common = FIXED_TURN.format(turn=2 if alternate else 0)
-        common = WRAPPERS["player"] if "player" in functions else common
 
     def refuse(name: str, reason: str) -> SimulatorError:
-        wanted = WANTED[name]
+        expected = WANTED[name]
         if players and name in WANTED_OF_MANY:
-            wanted = WANTED_OF_MANY[name].format(players)
+            expected = WANTED_OF_MANY[name].format(players)
         elif "player" in functions and name != "player":
-            wanted += f" and {WANTED['player']}"
-        return SimulatorError(f"{name}: does not compile: {reason}; wanted {wanted}")
+            expected += f" and {WANTED['player']}"
+        return SimulatorError(f"{name}: does not compile: {reason}; wanted {expected}")
 
+    ours = [line for made in (on_stack, copier) for line in code_of(made.__code__)]
+    wrappers = WRAPPERS | MANY_PLAYERS if players else WRAPPERS
+    names = wanted(functions, dtype, max_actions, players)
     module = compile_module(
         "native",
-        HEADER + common,
+        header(functions, alternate=alternate, players=players),
         {name: wrappers[name] for name in names},
-        functions,
-        constants={"DTYPE": dtype, "MAX_ACTIONS": max_actions, "PLAYERS": players},
-        depends=(dtype, dtype.itemsize, max_actions, players),
+        {**functions, "below": below},
+        constants=constants(dtype, max_actions) | {"MANY": players},
+        depends=(dtype, dtype.itemsize, max_actions, players, *ours),
         refuse=refuse,
+        options={"forceinline": True},
+        optional=("rollout",),  # which the engine can do without
     )
-    return Built({name: module.__dict__[f"c_{name}"].address for name in names}, module)
+    made = {name: module.__dict__.get(f"c_{name}") for name in names}
+    return Built({name: function.address for name, function in made.items() if function}, module)

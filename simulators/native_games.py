@@ -7,35 +7,46 @@ from simulators.native import Actions, Rng, State, compile_simulator
 
 __all__ = ["connect_four", "constant_tree"]
 
+NOTHING = np.uint64(0)
 ONE = np.uint64(1)
 COLUMN = np.uint64(0x3F)
 # Each column of the 7x6 board has seven bits; the topmost stays empty and stops overruns.
 FULL = np.uint64(sum(0x3F << 7 * column for column in range(7)))
+TOP = np.uint64(sum(0x20 << 7 * column for column in range(7)))
+BOTTOM = np.uint64(sum(1 << 7 * column for column in range(7)))
 BOARD = np.dtype([("mine", np.uint64), ("theirs", np.uint64)])
 
 
 def _legal(state: State, actions: Actions) -> int:
     """The columns that are not full, in order."""
     taken = state.mine | state.theirs
+    if (taken & TOP) == NOTHING:  # most often, and soon told
+        for column in range(7):
+            actions[column] = column
+        return 7
     count = 0
     for column in range(7):
-        if (taken >> np.uint64(7 * column + 5)) & ONE == np.uint64(0):
-            actions[count] = column
-            count += 1
+        actions[count] = column  # overwritten by the next if it is full
+        count += 1 - int((taken >> np.uint64(7 * column + 5)) & ONE)
     return count
 
 
 def _step(state: State, action: int, rng: Rng) -> tuple[float, bool]:
     """Drop a stone of the mover's, who wins 1 with four in a row; then the other side moves."""
-    shift = np.uint64(7 * action)
     taken = state.mine | state.theirs
-    stones = state.mine | ((taken + (ONE << shift)) & (COLUMN << shift))
+    stone = (taken + BOTTOM) & (COLUMN << np.uint64(7 * action))
+    stones = state.mine | stone
     state.mine, state.theirs = state.theirs, stones
-    won = False
-    for direction in (1, 6, 7, 8):
-        pairs = stones & (stones >> np.uint64(direction))
-        won = won or (pairs & (pairs >> np.uint64(2 * direction))) != np.uint64(0)
-    return (1.0 if won else 0.0), won or (stones | state.mine) == FULL
+    up, across = stones & (stones >> np.uint64(1)), stones & (stones >> np.uint64(7))
+    falling, rising = stones & (stones >> np.uint64(6)), stones & (stones >> np.uint64(8))
+    four = (
+        (up & (up >> np.uint64(2)))
+        | (across & (across >> np.uint64(14)))
+        | (falling & (falling >> np.uint64(12)))
+        | (rising & (rising >> np.uint64(16)))
+    )
+    won = four != NOTHING
+    return (1.0 if won else 0.0), won or (taken | stone) == FULL
 
 
 def connect_four() -> AddressSimulator:

@@ -11,7 +11,8 @@ import numpy as np
 from mcts_core.config import MAX_SEED, check_int
 from mcts_core.native import AddressSimulator
 from mcts_core.reference import SplitMix64
-from simulators.native import Actions, Rng, State, compile_simulator, next_u64
+from simulators.native import Actions, Rng, State, compile_simulator
+from simulators.native_rng import next_u64
 
 __all__ = ["MOST_MOVES", "p_game_move_values", "p_game_root", "p_game_value", "p_games"]
 
@@ -107,7 +108,7 @@ def p_game_move_values(state: tuple[int, ...]) -> list[int]:
 
 
 @numba.njit(cache=True)
-def _alpha_beta(
+def _alpha_beta(  # noqa: PLR0917
     salt: Any, node: Any, total: int, made: int, branching: int, depth: int, low: int, high: int
 ) -> Any:
     """Value for the mover, exact in (low, high), else a bound (Knuth & Moore 1975)."""

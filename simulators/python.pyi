@@ -1,10 +1,8 @@
 from typing import Any, final
 
-from mcts_core.native import SimulatorHandle
+from simulators.answers import Answers
 
 @final
-class PythonSimulator(SimulatorHandle):
+class PythonSimulator(Answers):
     def __init__(self, simulator: Any) -> None: ...
-    @property
-    def simulator(self) -> Any: ...
     async def resolve(self) -> None: ...

@@ -76,6 +76,11 @@ cdef int32_t prior_of(void *context, const void *state, int32_t count,
     return 0
 
 
+cdef int32_t key_of(void *context, const void *state, uint64_t *key) noexcept nogil:
+    key[0] = <uint64_t>(<const int32_t *>state)[0]
+    return 0
+
+
 @cython.final
 cdef class TabularModel(SimulatorHandle):
     """A finite world as arrays. S states, C choices (state-action pairs), E outcomes.
@@ -165,6 +170,7 @@ cdef class TabularModel(SimulatorHandle):
         if self.model.prior != NULL:
             self.table.prior = prior_of
         self.table.release = NULL
+        self.table.key = key_of
         return 0
 
     @property

@@ -65,6 +65,13 @@ configs = st.builds(
     seed=st.integers(0, 2**64 - 1),
 )
 
+decisive_configs = st.builds(
+    lambda config, limit: config.replace(evaluation="decisive", value_range=(-limit, limit)),
+    configs,
+    st.sampled_from([0.5, 1.0, 4.0]),
+)
+"""For worlds without chance; the bounds are those of a winning reward, not of the returns."""
+
 
 def chain(length: int, last_reward: float = 1.0) -> TabularModel:
     """One state after another, one action each, the last step pays and ends."""

@@ -163,6 +163,7 @@ def page(graph: SimulationGraph, result: MCTSResult) -> str:
             flag,
             flag.astype(np.bool_),
             flag.astype(np.bool_),
+            root,
         )
         tree = LookaheadTree(arrays, [next(s.goal for s in graph.states)], [""])
     decision = result.decision

@@ -46,6 +46,12 @@ def test_a_bad_setting_is_refused_with_its_name(field: str, value: object) -> No
     assert "wanted" in str(caught.value)
 
 
+def test_decisive_rollouts_need_to_know_what_a_win_pays() -> None:
+    with pytest.raises(ConfigError, match=r"^value_range: got None, wanted .*decisive"):
+        SearchConfig(evaluation="decisive")
+    assert SearchConfig(evaluation="decisive", value_range=(0.0, 1.0)).evaluation == "decisive"
+
+
 def test_a_changed_copy_is_checked_too() -> None:
     config = SearchConfig()
     assert config.replace(simulations=5).simulations == 5

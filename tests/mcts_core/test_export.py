@@ -51,6 +51,7 @@ def make_tree(parent: Sequence[int], **columns: Any) -> SearchTree:
         "kind": np.full(nodes, DECISION, np.uint8),
         "ended": np.zeros(nodes, np.bool_),
         "proven": np.zeros(nodes, np.bool_),
+        "home": np.arange(nodes, dtype=np.int32),
     }
     given = {name: np.array(column, defaults[name].dtype) for name, column in columns.items()}
     return SearchTree(**(defaults | given))

@@ -136,12 +136,18 @@ class RivalsAndAThird(Rivals):
         return (mine, -mine, 0.0) if self.player(state) == 0 else (-mine, mine, 0.0)
 
 
+def suited(config: SearchConfig) -> SearchConfig:
+    """Without what is for one player or two only."""
+    evaluation = "rollout" if config.evaluation == "decisive" else config.evaluation
+    return config.replace(solver=False, transpositions=False, evaluation=evaluation)
+
+
 @settings(max_examples=300, deadline=None)
 @given(models(), configs)
 def test_two_rivals_and_one_who_looks_on_grow_the_tree_of_two_rivals(
     model: TabularModel, config: SearchConfig
 ) -> None:
-    config = config.replace(solver=False)
+    config = suited(config)
     two = Search(PythonSimulator(Rivals(model)), 0, config)
     three = Search(PythonSimulator(RivalsAndAThird(model)), 0, config)
     assert_same(tree_of(two), tree_of(three))
@@ -152,7 +158,7 @@ def test_two_rivals_and_one_who_looks_on_grow_the_tree_of_two_rivals(
 def test_after_real_steps_they_still_do(
     model: TabularModel, config: SearchConfig, data: st.DataObject
 ) -> None:
-    config = config.replace(solver=False, simulations=30)
+    config = suited(config).replace(simulations=30)
     two = Search(PythonSimulator(Rivals(model)), 0, config)
     three = Search(PythonSimulator(RivalsAndAThird(model)), 0, config)
     state = 0
@@ -306,9 +312,25 @@ def changed(**members: Any) -> PythonSimulator:
     return PythonSimulator(type("Changed", (RandomTree,), members)())
 
 
-def test_proofs_are_refused(native: AddressSimulator) -> None:
-    with pytest.raises(ConfigError, match="solver: got True, wanted False in a world of 3 players"):
-        Search(native, (0,), SearchConfig(solver=True))
+@pytest.mark.parametrize(
+    ("setting", "wanted"),
+    [
+        ({"solver": True}, "solver: got True, wanted False in a world of 3 players"),
+        (
+            {"transpositions": True},
+            "transpositions: got True, wanted False in a world of 3 players",
+        ),
+        (
+            {"evaluation": "decisive", "value_range": (0.0, 1.0)},
+            "evaluation: got .decisive., wanted another in a world of 3",
+        ),
+    ],
+)
+def test_what_is_for_one_player_or_two_is_refused(
+    native: AddressSimulator, setting: Any, wanted: str
+) -> None:
+    with pytest.raises(ConfigError, match=wanted):
+        Search(native, (0,), SearchConfig(**setting))
 
 
 def refused(error: type[Exception], message: str, **members: Any) -> None:

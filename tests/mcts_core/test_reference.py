@@ -9,7 +9,7 @@ from mcts_core.reference import ReferenceNode, SplitMix64, best_child
 from mcts_core.reference import search as reference_search
 from mcts_core.rng import SplitMix64 as CompiledSplitMix64
 from simulators import TabularModel
-from tests.models import configs, models
+from tests.models import configs, decisive_configs, models
 
 
 def assert_same_tree(run: Search, root: ReferenceNode) -> None:
@@ -47,6 +47,16 @@ def test_the_engine_grows_the_reference_tree_bit_for_bit(
         assert_same_tree(run, root)
         if count:
             assert run.result().action == best_child(root).action
+
+
+@settings(max_examples=400, deadline=None)
+@given(models(most_outcomes=1, most_actions=4), decisive_configs)
+def test_decisive_rollouts_grow_the_reference_tree_bit_for_bit(
+    model: TabularModel, config: SearchConfig
+) -> None:
+    run = Search(model, 0, config)
+    run.run()
+    assert_same_tree(run, reference_search(model, 0, config))
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,7 +98,7 @@ def test_a_larger_model_agrees_after_thousands_of_simulations() -> None:
 
 
 @pytest.mark.parametrize("selection", ["puct", "ucb1"])
-@pytest.mark.parametrize("actions", [15, 16, 17, 18, 19, 64, 130])
+@pytest.mark.parametrize("actions", [3, 16, 19, 64, 95, 96, 97, 130])
 def test_wide_nodes_and_their_ties_agree(selection: str, actions: int) -> None:
     random = SplitMix64(actions)
     rewards = [random.below(3) / 2 for _ in range(2 * actions)]
@@ -107,6 +117,29 @@ def test_wide_nodes_and_their_ties_agree(selection: str, actions: int) -> None:
             run = Search(model, 0, config)
             run.run()
             assert_same_tree(run, reference_search(model, 0, config))
+
+
+@pytest.mark.parametrize("selection", ["puct", "ucb1"])
+@pytest.mark.parametrize("actions", [3, 100])
+def test_more_visits_than_the_tables_hold_agree(selection: str, actions: int) -> None:
+    model = TabularModel(
+        [0, actions, actions],
+        range(actions + 1),
+        [1] * actions,
+        [1.0, 0.875, *[0.5] * (actions - 2)],
+    )
+    config = SearchConfig(
+        simulations=20_000,
+        max_depth=1,
+        exploration=0.01,
+        selection=selection,  # type: ignore[arg-type]
+    )
+    run = Search(model, 0, config)
+    run.run()
+    root = reference_search(model, 0, config)
+    assert root.children is not None
+    assert root.children[0].visits > 2**14
+    assert_same_tree(run, root)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1])

@@ -49,6 +49,7 @@ def make_tree(parent: Sequence[int], **columns: Any) -> SearchTree:
         "kind": np.full(nodes, DECISION, np.uint8),
         "ended": np.zeros(nodes, np.bool_),
         "proven": np.zeros(nodes, np.bool_),
+        "home": np.arange(nodes, dtype=np.int32),
     }
     types = {name: array.dtype for name, array in defaults.items()}
     given = {name: np.array(column, types[name]) for name, column in columns.items()}

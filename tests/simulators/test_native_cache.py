@@ -79,8 +79,8 @@ def built() -> Built:
 
 
 def loaded(parts: Built) -> list[int]:
-    """Of legal and step: 1 if it was loaded, 0 if it was compiled."""
-    return [vars(parts.module)[name].cache_hits for name in ("c_legal", "c_step")]
+    """Of legal, step and the rollout: 1 if it was loaded, 0 if it was compiled."""
+    return [vars(parts.module)[name].cache_hits for name in ("c_legal", "c_step", "c_rollout")]
 
 
 def works() -> bool:
@@ -93,20 +93,20 @@ def test_a_second_process_loads_what_the_first_compiled_and_a_new_constant_compi
 ) -> None:
     assert run_script(folder, SCRIPT) == "6.0"
     first = kept(folder)
-    assert len(first) == 4  # of legal and step each the code and its index
+    assert len(first) == 6  # of legal, step and the rollout each the code and its index
     assert run_script(folder, "# moved by a line\n" + SCRIPT) == "6.0"
     assert kept(folder) == first
     assert run_script(folder, SCRIPT.replace("2.0", "3.0")) == "9.0"
-    assert len(kept(folder)) == 8
+    assert len(kept(folder)) == 12
 
 
 def test_what_was_compiled_is_loaded_and_only_for_the_same_parts(folder: Path) -> None:
-    assert loaded(built()) == [0, 0]
-    assert loaded(built()) == [1, 1]
-    assert loaded(build(COUNT, 2, {"legal": legal, "step": step})) == [0, 0]
+    assert loaded(built()) == [0, 0, 0]
+    assert loaded(built()) == [1, 1, 1]
+    assert loaded(build(COUNT, 2, {"legal": legal, "step": step})) == [0, 0, 0]
     wider = np.dtype([("n", np.int64)])
-    assert loaded(build(wider, 1, {"legal": legal, "step": step})) == [0, 0]
-    assert loaded(build(COUNT, 1, {"legal": legal, "step": step}, alternate=True)) == [0, 0]
+    assert loaded(build(wider, 1, {"legal": legal, "step": step})) == [0, 0, 0]
+    assert loaded(build(COUNT, 1, {"legal": legal, "step": step}, alternate=True)) == [0, 0, 0]
 
 
 @pytest.mark.parametrize("kind", ["nbc", "nbi", "nb?"])
@@ -120,7 +120,7 @@ def test_damaged_files_are_compiled_anew_and_mended(
     for file in files:
         file.write_bytes(content)
     assert works()
-    assert loaded(built()) == [1, 1]
+    assert loaded(built()) == [1, 1, 1]
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_compilation(
@@ -129,7 +129,7 @@ def test_a_folder_that_cannot_be_written_costs_only_the_compilation(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HARNESS_ROUTER_CACHE", str(tmp_path / "file" / "cache"))
     assert works()
-    assert loaded(built()) == [0, 0]
+    assert loaded(built()) == [0, 0, 0]
     assert [path.name for path in tmp_path.rglob("*")] == ["file"]
 
 

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from experiments.p_games import exponent, run, settled
 from mcts_core import ConfigError, SearchConfig, search
 from mcts_core.native import AddressSimulator
 from simulators import PythonSimulator
@@ -55,22 +53,3 @@ def test_nothing_is_won_where_a_game_is_over() -> None:
 def test_a_setting_out_of_range_is_named(settings: Any, name: str) -> None:
     with pytest.raises(ConfigError, match=name):
         p_game_root(*settings)
-
-
-def test_episodes_grow_about_as_fast_as_the_leaves_of_alpha_beta() -> None:
-    # 200 trees a size; B^(D/2) predicts .5 a level for two moves, and 3 for six levels.
-    found = run(200, sizes=[(2, 4), (2, 8), (2, 12), (2, 6), (4, 6)])
-    assert 0.3 < found["exponent_per_depth"] < 0.8
-    assert 2.0 < found["exponent_of_branching"] < 4.5
-    for size in found["sizes"]:
-        rates = size["failure_rate"]
-        assert rates[0] > 0.1
-        assert max(rates[-10:]) < 0.01
-
-
-def test_a_curve_is_settled_after_its_last_failure() -> None:
-    assert settled([1, 2, 3, 4], np.array([0.5, 0.0, 0.2, 0.0])) == 4
-    assert settled([1, 2], np.array([0.5, 0.2])) is None
-    assert settled([1, 2], np.array([0.0, 0.0])) == 1
-    assert exponent([1.0, 2.0, 3.0], [10, None, 1000]) == pytest.approx(2.302585)
-    assert exponent([1.0], [10]) is None
