@@ -11,12 +11,15 @@ from setuptools import Extension, setup
 DEBUG = os.environ.get("HARNESS_ROUTER_DEBUG") == "1"
 
 MODULES = (
+    "mcts_core.backup",
     "mcts_core.batch",
     "mcts_core.context",
     "mcts_core.decisive",
+    "mcts_core.evaluation",
     "mcts_core.exact",
     "mcts_core.expansion",
     "mcts_core.gumbel",
+    "mcts_core.many_players",
     "mcts_core.native",
     "mcts_core.proof",
     "mcts_core.readout",

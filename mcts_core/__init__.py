@@ -15,6 +15,8 @@ from mcts_core.parallel import search_parallel
 from mcts_core.result import SearchResult, SearchTree
 from mcts_core.search import Search, search
 from mcts_core.simulator import (
+    ManyPlayerSimulator,
+    ManyPlayerStep,
     Outcome,
     SimulatedStep,
     Simulator,
@@ -25,6 +27,8 @@ from mcts_core.simulator import (
 __all__ = [
     "ConfigError",
     "MCTSError",
+    "ManyPlayerSimulator",
+    "ManyPlayerStep",
     "ModelError",
     "ModelTooLargeError",
     "NonFiniteError",

@@ -9,11 +9,13 @@ import numpy as np
 
 from mcts_core.errors import NonFiniteError, SimulatorError
 
+from mcts_core.backup cimport finish
 from mcts_core.context cimport Simulation, push, widen
+from mcts_core.evaluation cimport evaluate
 from mcts_core.expansion cimport expand, reweigh
 from mcts_core.gumbel cimport advance_halving
 from mcts_core.native cimport LIMIT, STATUS_NO_MEMORY, STATUS_TAKEN
-from mcts_core.simulation cimport decided, evaluate, finish, simulate
+from mcts_core.simulation cimport decided, simulate
 from mcts_core.tree cimport NODE_PROVEN, NODE_SETTLED, Arena, state_at
 
 
@@ -35,7 +37,7 @@ cdef class Batch:
     cdef int run(self, Simulation *s, SimulatorHandle simulator, int32_t target) except? -1:
         cdef int status
         cdef int32_t leaf
-        cdef double[::1] values
+        cdef double[:, ::1] values
         if s.table.needs_gil:
             status = self.collect(s, target)
         else:
@@ -52,7 +54,9 @@ cdef class Batch:
             for leaf in range(self.count):
                 if self.take(s, leaf) < 0:
                     raise MemoryError("no memory for a path")
-                finish(s, values[leaf], False)
+                if s.players:
+                    memcpy(s.returns, &values[leaf, 0], s.players * sizeof(double))
+                finish(s, values[leaf, 0], False)
                 s.done += 1
             self.count = 0
             self.used = 0
@@ -151,7 +155,7 @@ cdef class Batch:
         """The root's own evaluation; its priors too unless the caller gave some."""
         given, values = self.ask(s, simulator, [0])
         if s.arena.raw != NULL:
-            s.arena.raw[0] = values[0]
+            s.arena.raw[0] = values[0][s.arena.mover[0] if s.players else 0]
         if given is not None and take_prior:
             self.weigh_all(s, [0], given)
         return 0
@@ -188,9 +192,11 @@ cdef class Batch:
         return 0
 
     cdef tuple ask(self, Simulation *s, SimulatorHandle simulator, list nodes):
-        """Call the function: (float64 [count, actions] or None, float64 [count]), checked."""
+        """Call the function: (float64 [count, actions] or None, float64 [count, players or 1]),
+        checked."""
         cdef size_t size = s.table.state_size
         cdef unsigned char[:, ::1] states = np.empty((len(nodes), size), dtype=np.uint8)
+        cdef tuple wanted = (len(nodes),) + ((s.players,) if s.players else ())
         cdef Py_ssize_t i
         for i in range(len(nodes)):
             memcpy(&states[i, 0], state_at(&s.arena, s.arena.node[<int32_t>nodes[i]].state), size)
@@ -202,16 +208,15 @@ cdef class Batch:
         except (TypeError, ValueError) as error:
             raise SimulatorError("evaluate_batch: got an answer that is not (priors, values) of "
                                  f"numbers ({error})") from None
-        wanted = f"({len(nodes)},)"
-        if values.shape != (len(nodes),):
+        if values.shape != wanted:
             raise SimulatorError(f"evaluate_batch: got values of shape {values.shape}, "
                                  f"wanted {wanted}")
         if priors is not None and (priors.ndim != 2 or len(priors) != len(nodes)
                                    or not priors.size):
             raise SimulatorError(f"evaluate_batch: got priors of shape {priors.shape}, wanted "
                                  f"({len(nodes)}, number of actions)")
-        wrong = np.flatnonzero(~(np.abs(values) <= LIMIT))
+        wrong = values[~(np.abs(values) <= LIMIT)]
         if len(wrong):
-            raise NonFiniteError(f"evaluate_batch: got a value of {values[wrong[0]]!r}, wanted a "
-                                 "number of magnitude at most 1e150")
-        return priors, values
+            raise NonFiniteError(f"evaluate_batch: got a value of {wrong[0]!r}, wanted a number of "
+                                 "magnitude at most 1e150")
+        return priors, values.reshape(len(nodes), -1)

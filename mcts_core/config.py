@@ -104,7 +104,8 @@ class SearchConfig:
         chance: value of an action whose outcomes the simulator lists with their probabilities:
             "expected": probabilities times values of the outcomes seen, over the sum of their
             probabilities (partial Bellman backup, Keller & Helmert 2013, "Trial-based heuristic
-            tree search"); "mean": of the returns, as where they are not listed.
+            tree search"); "mean": of the returns, as where they are not listed, or where there are
+            three players or more.
         prior_mix: e in (1 - e) * prior + e / k, 0 to 1: no action starves on a wrong prior.
         seed: 0 to 2**64 - 1. Same simulator, config and seed: same result, bit for bit.
     """

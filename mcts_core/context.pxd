@@ -79,6 +79,9 @@ ctypedef struct Simulation:
     Ranked *ranked
     char *scratch           # four states: of the step under way, and three of a rollout
     size_t scratch_stride
+    int32_t players         # of a world with three or more; else 0
+    double *gained          # [players] what each of them got by the last step
+    double *returns         # [players] what each of them was given for a leaf, on its way up
     const void *bad_state   # what was not finite, for the message
     int32_t bad_action
     double bad_number

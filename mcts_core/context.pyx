@@ -14,6 +14,12 @@ cdef int simulation_init(Simulation *s, SimulatorTable *table, int columns,
     s.stride = 1
     s.scratch_stride = (table.state_size + 7) // 8 * 8
     s.scratch = <char *>calloc(4, s.scratch_stride)
+    if table.players > 2:
+        s.players = table.players
+        s.gained = <double *>calloc(2 * <size_t>s.players, sizeof(double))
+        s.returns = s.gained + s.players
+        if s.gained == NULL:
+            return STATUS_NO_MEMORY
     if s.scratch == NULL or arena_init(&s.arena, table.state_size, columns, limit) < 0:
         return STATUS_NO_MEMORY
     return 0
@@ -30,6 +36,7 @@ cdef void simulation_free(Simulation *s) noexcept nogil:
     free(s.weights)
     free(s.ranked)
     free(s.scratch)
+    free(s.gained)
     free(s.halving.scores)
     free(s.known.keys)
     free(s.known.depths)

@@ -18,7 +18,7 @@ cdef extern from *:
 cdef enum:
     # Flags that step returns, added together.
     STEP_TERMINAL = 1       # nothing follows the next state
-    STEP_TURN = 2           # the player to move changes (two-player zero-sum worlds)
+    STEP_TURN = 2           # the player to move changes (two-player zero-sum worlds only)
 
 cdef enum:
     # Statuses below 0 that any function may return instead of what it says.
@@ -28,6 +28,7 @@ cdef enum:
     STATUS_NOT_FINITE = -4  # set by the engine: a reward, value or prior is not finite
     STATUS_FULL = -5        # set by the engine: the memory limit of the search is reached
     STATUS_TAKEN = -6       # set by the engine: the leaf is under way already (batches)
+    STATUS_NO_PLAYER = -7   # set by the engine: who moves is none of the players
 
 # Write the legal actions, in a fixed order, up to capacity of them; return how many there are.
 ctypedef int32_t (*legal_t)(void *context, const void *state,
@@ -38,10 +39,12 @@ ctypedef int32_t (*outcomes_t)(void *context, const void *state, int32_t action)
 # Write the probability of each outcome, > 0, in their order; they sum to 1. Return 0.
 ctypedef int32_t (*probabilities_t)(void *context, const void *state, int32_t action,
                                     double *probabilities) noexcept nogil
-# Write the next state, the mover's reward and the index of the outcome; return flags.
+# Write the next state, the mover's reward and the index of the outcome; return flags. With three
+# players or more: the reward of every player, `players` doubles.
 ctypedef int32_t (*step_t)(void *context, const void *state, int32_t action, uint64_t *rng,
                            void *next_state, double *reward, int32_t *outcome) noexcept nogil
-# Write the estimated return for the player to move; return 0.
+# Write the estimated return for the player to move (with three players or more: for every player,
+# `players` doubles); return 0.
 ctypedef int32_t (*evaluate_t)(void *context, const void *state, double *value) noexcept nogil
 # Write one weight >= 0 for each legal action, in the order of legal; return 0, or 1 for "uniform".
 ctypedef int32_t (*prior_t)(void *context, const void *state, int32_t count,
@@ -60,6 +63,9 @@ ctypedef int32_t (*rollout_t)(void *context, const void *state, int32_t depth_le
 # Forget a state that step or pack_root wrote.
 ctypedef void (*release_t)(void *context, const void *state) noexcept nogil
 
+# Who moves, 0 to players - 1; in an ended world any of them.
+ctypedef int32_t (*player_t)(void *context, const void *state) noexcept nogil
+
 ctypedef struct SimulatorTable:
     void *context           # passed to every function
     size_t state_size       # bytes of one state, >= 1
@@ -73,6 +79,8 @@ ctypedef struct SimulatorTable:
     release_t release       # NULL: states own nothing
     key_t key               # NULL: states cannot be told to be the same
     rollout_t rollout       # NULL: the engine plays rollouts by legal, step and evaluate
+    int32_t players         # 3 to 255: each has rewards of their own; 0, 1, 2: one reward
+    player_t player         # asked with three players or more, and then not NULL
 
 
 cdef class SimulatorHandle:

@@ -35,6 +35,8 @@ class AddressSimulator(SimulatorHandle):
         probabilities: int = 0,
         key: int = 0,
         rollout: int = 0,
+        player: int = 0,
+        players: int = 0,
         stochastic: bool = False,
         dtype: object = None,
         keep: object = None,

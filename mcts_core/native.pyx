@@ -77,6 +77,8 @@ cdef class AddressSimulator(SimulatorHandle):
         key: a ``key_t``; 0: states are the same if their bytes are. The functions get as context
             the address of ``state_size``.
         rollout: a ``rollout_t``.
+        player: a ``player_t``.
+        players: 3 to 255 for a world in which each has rewards of their own.
         stochastic: True if ``step`` draws and there is no ``outcomes``: the engine then tells
             outcomes apart by their bytes.
         dtype: of a state, if it has one: batches of states are arrays of it then, else lists of
@@ -90,7 +92,8 @@ cdef class AddressSimulator(SimulatorHandle):
     def __init__(self, state_size, pack, unpack, *, uintptr_t legal, uintptr_t step,
                  uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
                  uintptr_t probabilities=0, uintptr_t key=0, uintptr_t rollout=0,
-                 bint stochastic=False, dtype=None, keep=None):
+                 uintptr_t player=0, int32_t players=0, bint stochastic=False, dtype=None,
+                 keep=None):
         if state_size < 1:
             raise SimulatorError(f"state_size: got {state_size}, wanted at least 1 byte")
         if legal == 0 or step == 0:
@@ -110,6 +113,8 @@ cdef class AddressSimulator(SimulatorHandle):
         self.table.context = &self.table.state_size
         self.table.key = <key_t>key if key else bytes_key
         self.table.rollout = <rollout_t>rollout
+        self.table.player = <player_t>player
+        self.table.players = players
         if stochastic and outcomes == 0:
             self.table.outcomes = one_of_many
 

@@ -16,13 +16,15 @@ from mcts_core.simulator import ExplicitModel
 
 __all__ = ["ReferenceNode", "SplitMix64", "search"]
 
+
 @dataclass(slots=True, eq=False)
 class ReferenceNode:
     """A node of the tree: the state reached by ``action``, or a chance node above its outcomes.
 
     ``value`` is the mean return of taking ``action`` at the parent (reward included), seen by
     the player who moves at the parent; ``square`` is the sum of squared deviations of the returns
-    from it; ``prior`` of an outcome its probability. Children that were tried form a prefix of ``children``.
+    from it; ``prior`` of an outcome is its probability. Children that were tried form a prefix of
+    ``children``.
     """
 
     action: int = -1
@@ -111,33 +113,38 @@ class _Search:
             child = children[i]
             if child.proven:
                 continue  # it has nothing left to tell
-            if config.selection == "ucb1_tuned":
-                variance = child.square * scale * scale / child.visits
-                bonus = weight * tuned_bonus(visits, child.visits, variance)
-            else:
-                bonus = self.bonus(factor, child)
-            score = (child.value - low) * scale + bonus
+            score = (child.value - low) * scale + self.bonus(child, visits, weight, factor, scale)
             if score > best_score:
                 best, best_score = i, score
-        if untried:
-            if config.fpu == "parent":
-                total, count = 0.0, 0
-                for child in children[:tried]:
-                    total = total + child.visits * child.value
-                    count += child.visits
-                score = (total / count - low) * scale if count else 0.0
-            else:
-                score = float(config.fpu)
-            if config.selection == "puct":
-                score = score + factor * children[tried].prior
-            if score > best_score:
-                best = tried
+        if untried and self.urgency(node, factor, low, scale) > best_score:
+            best = tried
         return best
 
-    def bonus(self, factor: float, child: ReferenceNode) -> float:
-        """The exploration term: PUCT c P sqrt(N) / (1 + n), UCB1 c sqrt(ln N / n)."""
+    def urgency(self, node: ReferenceNode, factor: float, low: float, scale: float) -> float:
+        """The score of the first action not tried (first-play urgency, Gelly & Wang 2006)."""
+        assert node.children
+        config, tried = self.config, node.tried
+        if config.fpu == "parent":
+            total, count = 0.0, 0
+            for child in node.children[:tried]:
+                total = total + child.visits * child.value
+                count += child.visits
+            score = (total / count - low) * scale if count else 0.0
+        else:
+            score = float(config.fpu)
+        if config.selection == "puct":
+            score = score + factor * node.children[tried].prior
+        return score
+
+    def bonus(
+        self, child: ReferenceNode, visits: int, weight: float, factor: float, scale: float
+    ) -> float:
+        """The exploration term: PUCT c P sqrt(N) / (1 + n), UCB1 c sqrt(ln N / n), UCB1-Tuned."""
         if self.config.selection == "puct":
             return (factor * child.prior) * (1.0 / (1 + child.visits))
+        if self.config.selection == "ucb1_tuned":
+            variance = child.square * scale * scale / child.visits
+            return weight * tuned_bonus(visits, child.visits, variance)
         return factor * (1.0 / math.sqrt(child.visits))
 
     def normaliser(self) -> tuple[float, float]:
@@ -187,7 +194,7 @@ class _Search:
 
     def prove(self, path: list[ReferenceNode]) -> None:
         """If the last node is settled and not yet proven, prove it and what follows above it."""
-        last, limit = path[-1], self.config.value_range
+        last = path[-1]
         if not self.config.solver or not last.settled or last.proven:
             return
         last.proven = True

@@ -4,6 +4,7 @@ The subtree is copied, breadth first, into a new arena: it stands together there
 kept is given back. The horizon moves along, so places where it ended go on from now on.
 """
 
+from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
@@ -14,7 +15,7 @@ from mcts_core.transpositions cimport find, forget_all, remember
 from mcts_core.tree cimport (NODE_CHANCE, NODE_NEXT_READY, NODE_OPEN, NODE_PROVEN, NODE_SETTLED,
                              NODE_SOME_PROVEN, NODE_TERMINAL, NODE_TURN, NONE, Arena,
                              add_children, add_outcome, arena_free, arena_grow_states, arena_init,
-                             blank, first_tried, next_tried, state_at)
+                             blank, first_tried, next_tried, players_of, state_at)
 
 cdef enum:
     # In `source`:
@@ -151,6 +152,8 @@ cdef int copy_node(Copying *c, int32_t old, int32_t new, int32_t parent) noexcep
         to.node_visits[new] = c.old.node_visits[home]
         to.mean[new] = c.old.mean[home]
         to.solved[new] = c.old.solved[home]
+    if to.mover != NULL:
+        copy_vectors(c, old, new)
     return copy_state(c, c.old.node[home].state, new)
 
 
@@ -168,6 +171,14 @@ cdef int copy_state(Copying *c, int32_t slot, int32_t new) noexcept nogil:
     to.node[new].state = to.state_count
     to.state_count += 1
     return 0
+
+
+cdef void copy_vectors(Copying *c, int32_t old, int32_t new) noexcept nogil:
+    """What a node has in a world of three players or more."""
+    cdef size_t players = players_of(c.new.columns)
+    memcpy(c.new.rewards + new * players, c.old.rewards + old * players, players * sizeof(double))
+    memcpy(c.new.worths + new * players, c.old.worths + old * players, players * sizeof(double))
+    c.new.mover[new] = c.old.mover[old]
 
 
 cdef void release_others(Simulation *s, const Copying *c) noexcept nogil:

@@ -33,3 +33,4 @@ cdef class Search:
     cdef int restart_at(self, int32_t child, object action, object state) except? -1
     cdef int fail(self, int status) except -1
     cdef str describe_bad(self)
+    cdef str describe_mover(self)

@@ -14,13 +14,16 @@ from cpython.exc cimport PyErr_CheckSignals
 from mcts_core.batch cimport Batch
 from mcts_core.context cimport (Simulation, monotonic_ns, simulation_free, simulation_init,
                                 step)
+from mcts_core.evaluation cimport evaluate
+from mcts_core.many_players cimport seat_root
 from mcts_core.native cimport (STATUS_ERROR, STATUS_FULL, STATUS_NO_MEMORY, STATUS_NOT_FINITE,
-                               STATUS_PENDING, STEP_TERMINAL, SimulatorHandle)
+                               STATUS_NO_PLAYER, STATUS_PENDING, STEP_TERMINAL, SimulatorHandle,
+                               SimulatorTable)
 from mcts_core.readout cimport actions_of, result_of, states_of
 from mcts_core.reuse cimport reroot, restart
 from mcts_core.root cimport open_root, prepare_root, prior_array
 from mcts_core.settings cimport columns_of, limit_of, take_settings
-from mcts_core.simulation cimport evaluate, run_slice
+from mcts_core.simulation cimport run_slice
 from mcts_core.tree cimport (NODE_CHANCE, NODE_PROVEN, NONE, Arena, arena_arrays, blank, bytes_of,
                              first_tried, next_tried, state_at)
 
@@ -44,7 +47,8 @@ cdef class Search:
 
     Raises:
         ConfigError: ``prior`` has an entry that is negative or not finite, or (at the first
-            ``run``) the wrong length; ``config`` names a rule or asks for what is not there.
+            ``run``) the wrong length; ``config`` names a rule or asks for what is not there, or
+            for ``solver`` in a world of three players or more.
         SimulatorError: the simulator was not made.
     """
 
@@ -64,9 +68,10 @@ cdef class Search:
         self.simulator = simulator
         self.rule = rule_of(config.selection)
         self.prior = prior_array(prior)
-        if simulation_init(&self.s, &simulator.table,
-                           columns_of(config, self.rule, share or evaluate_batch is not None),
-                           limit_of(config)) < 0:
+        check_players(&simulator.table)
+        columns = columns_of(config, self.rule, share or evaluate_batch is not None,
+                             simulator.table.players)
+        if simulation_init(&self.s, &simulator.table, columns, limit_of(config)) < 0:
             raise MemoryError("no memory for a search tree")
         self.config = config
         take_settings(&self.s, config, self.rule)
@@ -179,12 +184,16 @@ cdef class Search:
         if self.opened:
             return 0
         status = open_root(&self.s, self.prior)
+        if status == 0 and self.s.players:
+            status = seat_root(&self.s)
         if status == 0 and self.s.arena.node[0].child_count > 0:
             if self.batch is not None:
                 self.batch.evaluate_root(&self.s, self.simulator, self.prior is None)
             elif self.s.arena.raw != NULL:
                 status = evaluate(&self.s, state_at(&self.s.arena, 0), 0, False,
                                   self.s.arena.raw)
+                if self.s.players:
+                    self.s.arena.raw[0] = self.s.returns[self.s.arena.mover[0]]
         if status == STATUS_PENDING:
             return status
         if status < 0:
@@ -202,6 +211,8 @@ cdef class Search:
                               "the root's actions")
         if status == STATUS_NOT_FINITE:
             raise NonFiniteError(self.describe_bad())
+        if status == STATUS_NO_PLAYER:
+            raise SimulatorError(self.describe_mover())
         error = self.simulator.take_error() if status == STATUS_ERROR else None
         raise error or SimulatorError(f"the simulator returned status {status} without an error")
 
@@ -212,6 +223,11 @@ cdef class Search:
             action = self.simulator.action_object(self.s.bad_state, self.s.bad_action)
             what = f"reward or prior of action {action!r} in state {state!r}"
         return f"{what}: got {self.s.bad_number!r}, wanted a number of magnitude at most 1e150"
+
+    cdef str describe_mover(self):
+        state = self.simulator.state_object(self.s.bad_state)
+        return (f"player of state {state!r}: got {self.s.bad_number:g}, wanted 0 to "
+                f"{self.s.players - 1}")
 
     def advance(self, action, state=None):
         """Take a real step: the place that it led to becomes the root, with what was found below.
@@ -303,8 +319,8 @@ cdef class Search:
         elif s.table.outcomes != NULL:
             raise ConfigError("state", None, "the state that came about: it may be up to chance")
         else:
-            flags = step(s, state_at(&s.arena, 0), s.arena.action[child], s.scratch, &reward,
-                         &outcome)
+            flags = step(s, state_at(&s.arena, 0), s.arena.action[child], s.scratch,
+                         s.gained if s.players else &reward, &outcome)
         return flags if flags < 0 else restart(s, flags & STEP_TERMINAL)
 
     # --- reading out -----------------------------------------------------------------------------
@@ -346,6 +362,14 @@ cdef class Search:
         """For each node of ``tree()`` its state in the simulator's own terms, None for chance."""
         self.check_made()
         return states_of(&self.s, self.simulator)
+
+
+cdef int check_players(const SimulatorTable *table) except -1:
+    if not 0 <= table.players <= 255:
+        raise SimulatorError(f"players: got {table.players}, wanted 0 to 255")
+    if table.players > 2 and table.player == NULL:
+        raise SimulatorError(f"player: got no function, wanted one for {table.players} players")
+    return 0
 
 
 cdef object rule_of(str selection):

@@ -1,7 +1,7 @@
 """A SearchConfig as the numbers that the loop over the simulations reads."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport int32_t, uintptr_t
 
 from mcts_core.errors import ConfigError
 
@@ -9,7 +9,8 @@ from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROL
                                 EVALUATE_SIMULATOR, Simulation, Widening)
 from mcts_core.selection cimport (FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_GUMBEL, RULE_PUCT,
                                   RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, rescale, row_t)
-from mcts_core.tree cimport COLUMN_HOME, COLUMN_IN_FLIGHT, COLUMN_RAW, COLUMN_SQUARE
+from mcts_core.tree cimport (COLUMN_HOME, COLUMN_IN_FLIGHT, COLUMN_PLAYER, COLUMN_RAW,
+                             COLUMN_SQUARE)
 
 cdef dict KINDS = {"puct": RULE_PUCT, "ucb1": RULE_UCB1, "ucb1_tuned": RULE_UCB1_TUNED,
                    "gumbel": RULE_GUMBEL}
@@ -17,7 +18,7 @@ cdef dict EVALUATIONS = {"simulator": EVALUATE_SIMULATOR, "forced": EVALUATE_FOR
                          "rollout": EVALUATE_ROLLOUT, "decisive": EVALUATE_DECISIVE}
 
 
-cdef int columns_of(object config, object rule, bint shared):
+cdef int columns_of(object config, object rule, bint shared, int32_t players):
     cdef int columns = COLUMN_IN_FLIGHT if shared else 0
     if config.selection == "ucb1_tuned" or (rule is not None and rule.uses_variance):
         columns |= COLUMN_SQUARE
@@ -26,7 +27,7 @@ cdef int columns_of(object config, object rule, bint shared):
         columns |= COLUMN_RAW
     if config.transpositions:
         columns |= COLUMN_HOME
-    return columns
+    return columns + (players * COLUMN_PLAYER if players > 2 else 0)
 
 
 cdef size_t limit_of(object config):
@@ -55,8 +56,11 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
     s.max_depth = config.max_depth
     s.discount = config.discount
     s.prior_mix = config.prior_mix
+    if s.players:
+        refuse_of_many(config, s.players)
     s.solver = config.solver
-    s.expected = config.chance == "expected" and s.table.probabilities != NULL
+    s.expected = config.chance == "expected" and s.table.probabilities != NULL \
+        and s.table.players < 3
     take_widening(&s.widening, config.widening)
     take_widening(&s.chance_widening, config.chance_widening)
     s.virtual_loss = config.virtual_loss
@@ -69,9 +73,22 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
     s.rng = config.seed
     s.plain = s.rule.kind in (RULE_PUCT, RULE_UCB1) and s.rule.base == 0.0 \
         and (s.rule.fixed_range or not s.rule.by_node) and s.widening.k == 0.0 \
-        and not s.halving.on and s.arena.columns & ~COLUMN_SQUARE == 0
+        and not s.halving.on and s.arena.columns % COLUMN_PLAYER & ~COLUMN_SQUARE == 0
     return 0
 
 
 cdef void take_widening(Widening *widening, object pair):
     widening.k, widening.alpha = (0.0, 0.0) if pair is None else pair
+
+
+cdef int refuse_of_many(object config, int32_t players) except -1:
+    """ConfigError for what is defined for one player or two only."""
+    world = f"in a world of {players} players"
+    if config.solver:
+        raise ConfigError("solver", True, f"False {world}: what a state is worth to each depends "
+                          "on how ties are broken")
+    if config.transpositions:
+        raise ConfigError("transpositions", True, f"False {world}: a shared state keeps one mean")
+    if config.evaluation == "decisive":
+        raise ConfigError("evaluation", "decisive", f"another {world}: there are no two sides")
+    return 0

@@ -12,11 +12,13 @@ from posix.unistd cimport usleep
 
 from mcts_core.errors import ConfigError
 
+from mcts_core.backup cimport finish
 from mcts_core.context cimport (Simulation, monotonic_ns, push, simulation_free, simulation_init)
+from mcts_core.evaluation cimport evaluate
 from mcts_core.gumbel cimport advance_halving
 from mcts_core.native cimport STATUS_NO_MEMORY, STATUS_TAKEN
 from mcts_core.search cimport Search
-from mcts_core.simulation cimport decided, evaluate, finish, simulate
+from mcts_core.simulation cimport decided, simulate
 from mcts_core.tree cimport NODE_PROVEN, NODE_SETTLED, state_at
 
 cdef extern from "<pthread.h>" nogil:
@@ -172,5 +174,7 @@ cdef class SharedSearch:
             s.bad_number = worker.bad_number
             self.status = status
             return
+        if s.players:
+            memcpy(s.returns, worker.returns, s.players * sizeof(double))
         finish(s, worth, settled)
         s.done += 1

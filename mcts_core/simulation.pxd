@@ -9,10 +9,5 @@ cdef int run_slice(Simulation *s, int32_t target, int64_t slice_end) noexcept no
 # One simulation. 0, or a status below 0, and then nothing was counted. Where s.collecting is set: 1
 # if it stopped at a new leaf (s.leaf, on s.path), STATUS_TAKEN if that leaf is under way already.
 cdef int simulate(Simulation *s) noexcept nogil
-# The discounted return from a state for its player by the search's evaluation, into `worth`.
-cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
-                  double *worth) noexcept nogil
-# Carry the return of a leaf (s.path) up, for its first visit; and prove it if it is settled.
-cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil
 # Could the simulations left change which action has most visits? Else when to ask again.
 cdef bint decided(const Simulation *s, int32_t target, int32_t *ask_again) noexcept nogil

@@ -1,26 +1,23 @@
 """The simulations of a search, without the GIL: select, expand, evaluate, back up.
 reference.py says the same in plain Python and is the page to read first."""
 
-from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
-from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT,
-                                EVALUATE_SIMULATOR, legal, monotonic_ns, push, release, step,
-                                value_of, widen)
-from mcts_core.decisive cimport play_decisive
+from mcts_core.backup cimport finish, finish_again
+from mcts_core.context cimport monotonic_ns, push, release, step, widen
+from mcts_core.evaluation cimport evaluate
 from mcts_core.expansion cimport expand
 from mcts_core.gumbel cimport advance_halving
+from mcts_core.many_players cimport arrive, same_rewards, step_of
 from mcts_core.native cimport STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
-from mcts_core.proof cimport prove
 from mcts_core.rng cimport below, uniform
-from mcts_core.selection cimport fill_tables, reciprocal, select_child, widen_range
-from mcts_core.transpositions cimport back_up_shared, find, prove_shared, remember
+from mcts_core.selection cimport fill_tables, select_child
+from mcts_core.transpositions cimport find, remember
 from mcts_core.variants cimport opened, select_variant
-from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_PROVEN, NODE_SETTLED, NODE_SOME_PROVEN,
-                             NODE_TERMINAL, NODE_TURN, NODE_NEXT_READY, NONE, Arena, add_outcome,
-                             add_outcomes, arena_grow_states, at_least_proven, expected, state_at,
-                             touch_next)
+from mcts_core.tree cimport (NODE_CHANCE, NODE_NEXT_READY, NODE_OPEN, NODE_PROVEN, NODE_SETTLED,
+                             NODE_TERMINAL, NODE_TURN, NONE, Arena, add_outcome, add_outcomes,
+                             arena_grow_states, state_at, touch_next)
 
 fill_tables()
 
@@ -47,9 +44,7 @@ cdef int simulate(Simulation *s) noexcept nogil:
             if status < 0:
                 break
         if tree.flags[node] & ENDS or (tree.home != NULL and tree.solved[node]):
-            back_up(s, tree.value[node] if tree.home == NULL else tree.mean[node], True)
-            if s.solver:
-                prove_path(s)
+            finish_again(s, tree.value[node] if tree.home == NULL else tree.mean[node])
             break
     if status < 0:
         s.rng = rng_before
@@ -81,8 +76,11 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
             >= opened(s.chance_widening.k, s.chance_widening.alpha, tree.visits[child], LARGEST):
         arrival[0] = draw_known(s, child)
         return push(s, arrival[0])
-    flags = step(s, state_at(tree, tree.node[node].state), tree.action[child],
-                 s.scratch, &reward, &outcome)
+    if s.players:
+        flags = step_of(s, node, tree.action[child], &reward, &outcome)
+    else:
+        flags = step(s, state_at(tree, tree.node[node].state), tree.action[child],
+                     s.scratch, &reward, &outcome)
     if flags >= 0 and tree.visits[child] == 0 and tree.flags[child] & NODE_CHANCE == 0:
         flags = open_chance(s, node, child, flags)
     if flags < 0:
@@ -146,6 +144,8 @@ cdef int32_t open_chance(Simulation *s, int32_t node, int32_t child, int32_t fla
     if count < 0:
         release(s, s.scratch)
         return count
+    if s.players:
+        s.arena.mover[child] = s.arena.mover[node]
     if count > 1:
         s.arena.flags[child] |= NODE_CHANCE
     elif count == 0:
@@ -182,7 +182,8 @@ cdef int32_t find_outcome(Simulation *s, int32_t chance, double reward,
         if tree.node[outcome].reward == reward \
                 and terminal == ((tree.flags[outcome] & NODE_TERMINAL) != 0) \
                 and memcmp(state_at(tree, tree.node[outcome].state), s.scratch,
-                           s.table.state_size) == 0:
+                           s.table.state_size) == 0 \
+                and (s.players == 0 or same_rewards(s, outcome)):
             return outcome
         last = outcome
         outcome = tree.action[outcome]
@@ -213,7 +214,9 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
         release(s, s.scratch)
         return status
     memcpy(state_at(tree, slot), s.scratch, s.table.state_size)
-    if not s.collecting:
+    if s.players:
+        status = arrive(s, arrival, state_at(tree, slot))
+    if status == 0 and not s.collecting:
         status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
     if status >= 0 and tree.home != NULL and not settled:
         status = remember(&s.known, key, depth, arrival)
@@ -257,157 +260,6 @@ cdef int link(Simulation *s, int32_t arrival, uint64_t key, int32_t depth, doubl
     tree.node[arrival].state = tree.node[home].state
     note_arrival(tree, arrival, reward, flags, False)
     return 0
-
-
-cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
-    if s.arena.raw != NULL:
-        s.arena.raw[s.path[s.path_length - 1]] = worth
-    back_up(s, worth, False)
-    if s.solver and settled:
-        prove_path(s)
-
-
-cdef inline void prove_path(Simulation *s) noexcept nogil:
-    if s.arena.home != NULL:
-        prove_shared(s)
-    else:
-        prove(s)
-
-
-cdef inline bint roll_out(Simulation *s, const void *state, int32_t depth,
-                          double *worth) noexcept nogil:
-    """The rollout by the simulator's own function, if it is one and nothing goes wrong."""
-    cdef uint64_t rng = s.rng
-    cdef double win = s.rule.high if s.evaluation == EVALUATE_DECISIVE else INFINITY
-    if s.evaluation < EVALUATE_ROLLOUT \
-            or s.table.rollout(s.table.context, state, s.max_depth - depth, s.discount, win, &rng,
-                               worth) < 0:
-        return False
-    s.rng = rng
-    return True
-
-
-cdef int evaluate(Simulation *s, const void *state, int32_t depth, bint settled,
-                  double *worth) noexcept nogil:
-    """Discounted return from ``state`` for its player: forced or random moves, then value."""
-    cdef double total = 0.0, weight = 1.0, reward = 0.0, value = 0.0
-    cdef int32_t count, flags = STEP_TERMINAL if settled else 0, outcome = 0, turn = 0
-    cdef int status = 0
-    cdef const void *here = state
-    cdef void *there
-    if s.table.rollout != NULL and not settled and roll_out(s, state, depth, worth):
-        return 0
-    if s.evaluation == EVALUATE_DECISIVE and not settled:
-        return play_decisive(s, state, depth, worth)
-    while s.evaluation != EVALUATE_SIMULATOR and flags & STEP_TERMINAL == 0 \
-            and depth < s.max_depth:
-        count = legal(s, here)
-        if count <= 0 or (s.evaluation == EVALUATE_FORCED and count > 1):
-            status = count if count < 0 else 0
-            break
-        there = s.scratch + (1 + turn) * s.scratch_stride
-        flags = step(s, here, s.actions[below(&s.rng, count) if count > 1 else 0],
-                     there, &reward, &outcome)
-        if flags < 0:
-            status = flags
-            break
-        if here != state:
-            release(s, here)
-        total = total + weight * reward
-        weight = weight * s.discount
-        if flags & STEP_TURN:
-            weight = -weight
-        here = there
-        turn = 1 - turn
-        depth += 1
-    if status == 0:
-        status = value_of(s, here, &value)
-    if here != state:
-        release(s, here)
-    worth[0] = total + weight * value
-    return status
-
-
-cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
-    """Carry a return up the path. ``settled``: ``value`` is already the last node's mean."""
-    if s.table.outcomes == NULL and not s.solver and s.arena.columns == 0:
-        back_up_plain(s, value, settled)
-    elif s.arena.home != NULL:
-        back_up_shared(s, value, settled)
-    else:
-        back_up_any(s, value, settled)
-
-
-cdef inline void back_up_plain(Simulation *s, double value, bint settled) noexcept nogil:
-    """``back_up_any`` in a world without chance, proofs and optional columns, in fewer steps: only
-    the last node of the path can be new."""
-    cdef Arena *tree = &s.arena
-    cdef const int32_t *path = s.path
-    cdef int32_t i = s.path_length - 1, index = path[i], parent
-    cdef double discount = s.discount, low = s.rule.low, high = s.rule.high, mean
-    if tree.visits[index] == 0:
-        parent = path[i - 1]
-        tree.visited += 1
-        tree.node[parent].tried += 1
-        tree.flags[parent] &= ~NODE_NEXT_READY
-    if not settled:
-        value = tree.node[index].reward + discount * (
-            -value if tree.flags[index] & NODE_TURN else value)
-    while True:
-        tree.visits[index] += 1
-        mean = tree.value[index]
-        mean += (value - mean) * reciprocal(tree.visits[index])
-        tree.value[index] = mean
-        i -= 1
-        if i < 0:
-            break
-        if mean < low:
-            low = mean
-        if mean > high:
-            high = mean
-        index = path[i]
-        if i > 0:
-            value = tree.node[index].reward + discount * (
-                -value if tree.flags[index] & NODE_TURN else value)
-    widen_range(&s.rule, low, high)
-
-
-cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
-    cdef Arena *tree = &s.arena
-    cdef int32_t last = s.path_length - 1, i, index, parent, flags
-    for i in range(last, 0, -1):
-        index = s.path[i]
-        parent = s.path[i - 1]
-        flags = tree.flags[index]
-        if flags & NODE_CHANCE == 0 and not (settled and i == last):
-            if flags & NODE_SOME_PROVEN and i < last:
-                value = at_least_proven(tree, index, s.path[i + 1], value)
-            value = tree.node[index].reward + s.discount * (
-                -value if flags & NODE_TURN else value)
-        tree.visits[index] += 1
-        tree.visited += tree.visits[index] == 1
-        if tree.square != NULL:
-            take_deviation(tree, index, value)
-        tree.value[index] += (value - tree.value[index]) * reciprocal(tree.visits[index])
-        if flags & NODE_CHANCE and s.expected and flags & NODE_OPEN == 0:
-            value = expected(tree, index)
-            tree.value[index] = value
-        if tree.flags[parent] & NODE_CHANCE == 0:
-            if tree.visits[index] == 1 and tree.in_flight == NULL:
-                tree.node[parent].tried += 1
-                tree.flags[parent] &= ~NODE_NEXT_READY
-            widen_range(&s.rule, tree.value[index], tree.value[index])
-    if tree.flags[0] & NODE_SOME_PROVEN:
-        value = at_least_proven(tree, 0, s.path[1], value)
-    tree.visits[0] += 1
-    tree.value[0] += (value - tree.value[0]) * reciprocal(tree.visits[0])
-
-
-cdef inline void take_deviation(Arena *tree, int32_t index, double value) noexcept nogil:
-    """One more return into the sum of squared deviations, before the mean moves (Welford 1962)."""
-    cdef double deviation = value - tree.value[index]
-    cdef double mean = tree.value[index] + deviation * reciprocal(tree.visits[index])
-    tree.square[index] += deviation * (value - mean)
 
 
 cdef bint decided(const Simulation *s, int32_t target, int32_t *ask_again) noexcept nogil:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 __all__ = [
     "EvaluateBatch",
     "ExplicitModel",
+    "ManyPlayerSimulator",
+    "ManyPlayerStep",
     "Outcome",
     "SimulatedStep",
     "Simulator",
@@ -35,6 +37,20 @@ class SimulatedStep(Generic[S]):
     state: S
     reward: float = 0.0
     terminal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ManyPlayerStep(SimulatedStep[S]):
+    """A step in a world of three players or more, for type checkers: a ``SimulatedStep`` with a
+    sequence as ``reward`` does the same.
+
+    Attributes:
+        state: as in ``SimulatedStep``.
+        reward: one number for each player, what they gain by the step, whoever moved.
+        terminal: as in ``SimulatedStep``.
+    """
+
+    reward: Sequence[float] = ()  # type: ignore[assignment]  # not a float: each player has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +90,32 @@ class TwoPlayerSimulator(Simulator[S, A], Protocol[S, A]):
         """Who moves at ``state``: 0 or 1."""
 
 
+class ManyPlayerSimulator(Protocol[S, A]):
+    """A world of three players or more, each of whom has rewards of their own and moves for the
+    most of them (max^n: Luckhardt & Irani 1986).
+
+    With chance it has ``outcomes`` instead of ``step``, as ``StochasticSimulator``, and its steps
+    are of this kind. The values of a search are those of the player who moves. Values are proven
+    and models solved (``SearchConfig.solver``, ``exact``) for one player or two only.
+    """
+
+    @property
+    def players(self) -> int:
+        """How many there are, 3 to 255; the same at all times."""
+
+    def player(self, state: S) -> int:
+        """Who moves at ``state``: 0 to ``players`` - 1; any of them where the world ends."""
+
+    def actions(self, state: S) -> Sequence[A]:
+        """As in ``Simulator``."""
+
+    def step(self, state: S, action: A) -> SimulatedStep[S]:
+        """As in ``Simulator``, with one reward for each player: a ``ManyPlayerStep``."""
+
+    def evaluate(self, state: S) -> Sequence[float]:
+        """Estimates of the return from ``state`` on, one for each player."""
+
+
 class StochasticSimulator(Protocol[S, A]):
     """A world with chance whose distributions are known."""
 
@@ -98,7 +140,8 @@ class EvaluateBatch(Protocol):
             priors: [K, A] weights >= 0, column a for the action number a: of a native simulator
                 its own number, else its place in the order offered; what is not legal is ignored.
                 None: the simulator's own prior, else uniform.
-            values: [K] the estimated return for the player who moves, finite.
+            values: [K] the estimated return for the player who moves, finite; with three players
+                or more [K, players], for each of them.
         """
 
 

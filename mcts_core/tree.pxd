@@ -44,6 +44,9 @@ ctypedef struct Arena:      # arrays of capacity entries, parallel; node 0 is th
     int32_t *node_visits    # of a home: simulations through its state, whichever way they came
     double *mean            # of a home: mean return from its state on, its player's
     uint8_t *solved         # of a home: that mean is exact. NODE_PROVEN says so of one way to it
+    double *rewards         # [players] a node: what each of them got on arrival
+    double *worths          # [players] a node: raw, for each of them
+    uint8_t *mover          # who moves at the node, or chose the action that chance follows
     size_t limit            # bytes that nodes and states may take; 0: no limit
     char *states            # state_slots entries of state_stride bytes
     size_t state_stride
@@ -59,6 +62,7 @@ cdef enum:
     COLUMN_SQUARE = 2
     COLUMN_RAW = 4
     COLUMN_HOME = 8         # home, node_visits, mean and solved
+    COLUMN_PLAYER = 256     # times the players of a world with three or more: the last three
 
 # Make an arena that holds a blank root; free what one holds. 0, or STATUS_NO_MEMORY.
 cdef int arena_init(Arena *arena, size_t state_size, int columns, size_t limit) noexcept nogil
@@ -70,6 +74,11 @@ cdef int arena_grow(Arena *arena, int32_t count) noexcept nogil
 cdef int arena_grow_states(Arena *arena) noexcept nogil
 # The visited part as a SearchTree, and each of its nodes' index in the arena (int32 [N]).
 cdef object arena_arrays(const Arena *arena)
+
+
+cdef inline int32_t players_of(int columns) noexcept nogil:
+    """The players of a world with three or more; else 0."""
+    return columns // COLUMN_PLAYER
 
 
 cdef inline void *state_at(const Arena *arena, int32_t slot) noexcept nogil:

@@ -30,6 +30,8 @@ cdef size_t node_bytes(const Arena *arena) noexcept nogil:
     size += sizeof(double) * ((arena.columns & COLUMN_RAW) != 0)
     if arena.columns & COLUMN_HOME:
         size += 2 * sizeof(int32_t) + sizeof(double) + 1
+    if arena.columns >= COLUMN_PLAYER:
+        size += 2 * sizeof(double) * players_of(arena.columns) + 1
     return size
 
 
@@ -96,6 +98,9 @@ cdef void free_columns(Arena *arena) noexcept nogil:
     free(arena.node_visits)
     free(arena.mean)
     free(arena.solved)
+    free(arena.rewards)
+    free(arena.worths)
+    free(arena.mover)
     arena.in_flight = NULL
     arena.square = NULL
     arena.raw = NULL
@@ -103,6 +108,9 @@ cdef void free_columns(Arena *arena) noexcept nogil:
     arena.node_visits = NULL
     arena.mean = NULL
     arena.solved = NULL
+    arena.rewards = NULL
+    arena.worths = NULL
+    arena.mover = NULL
     arena.columns = 0
 
 
@@ -184,6 +192,16 @@ cdef int resize_columns(Arena *arena, int32_t capacity) noexcept nogil:
             or resize(<void **>&arena.node_visits, count * sizeof(int32_t)) < 0
             or resize(<void **>&arena.mean, count * sizeof(double)) < 0
             or resize(<void **>&arena.solved, count) < 0):
+        return STATUS_NO_MEMORY
+    return resize_vectors(arena, count) if arena.columns >= COLUMN_PLAYER else 0
+
+
+cdef int resize_vectors(Arena *arena, size_t count) noexcept nogil:
+    """The columns of a world of three players or more."""
+    cdef size_t vectors = count * players_of(arena.columns) * sizeof(double)
+    if resize(<void **>&arena.rewards, vectors) < 0 \
+            or resize(<void **>&arena.worths, vectors) < 0 \
+            or resize(<void **>&arena.mover, count) < 0:
         return STATUS_NO_MEMORY
     return 0
 

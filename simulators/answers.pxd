@@ -10,7 +10,7 @@ from mcts_core.native cimport SimulatorHandle
 cdef class Kept:
     """What is kept of a state beyond its actions: what was awaited, or drawn by chance."""
 
-    cdef object value           # None until it was awaited
+    cdef object value           # None until it was awaited; of many players a tuple
     cdef object priors          # the same
     cdef dict moves             # action index -> Move, or list of Moves; None: not kept
     # (Box, action index, Move) where this box came from, until a call on it waits: then it is kept
@@ -33,8 +33,10 @@ cdef class Box:
 cdef class Move:
     """A step: one of the outcomes of an action."""
 
+    cdef double probability
     cdef double cumulative      # probability of this outcome or one before it
     cdef double reward
+    cdef tuple rewards          # of many players; else None
     cdef int32_t flags
     cdef bint shared            # `box` is a pattern: each arrival gets a box of its own, so that
     cdef Box box                # random moves do not chain their boxes to the tree
@@ -49,9 +51,14 @@ cdef class Answers(SimulatorHandle):
     cdef object error           # what the simulator raised, until take_error
     cdef object waiting         # (iterator, what it yielded, method, Box, action index)
 
-    # Given what the method returned: how many actions; the value; the step.
+    # Who moves at a state, checked.
+    cdef int mover_of(self, object state) except -1
+    # One checked number for each of many players.
+    cdef tuple numbers_of(self, object answer, str what, Box box, int32_t action)
+    # Given what the method returned: how many actions; the value, or values; the step.
     cdef int32_t accept_actions(self, Box box, object answer) except -1
     cdef double accept_value(self, Box box, object answer) except? -1.0
+    cdef tuple accept_values(self, Box box, object answer)
     cdef Move accept_step(self, Box box, int32_t action, object answer)
     # What is kept, or else asked for.
     cdef object priors_for(self, Box box)

@@ -66,7 +66,8 @@ cdef class Answers(SimulatorHandle):
         if method == "actions":
             box.actions = as_sequence(answer)
         elif method == "evaluate":
-            kept_of(box).value = checked_number(answer, "value", box, -1)
+            kept_of(box).value = (self.numbers_of(answer, "value", box, -1) if self.table.players
+                                  else checked_number(answer, "value", box, -1))
         elif method == "priors":
             kept_of(box).priors = answer
         elif method == "step":
@@ -76,6 +77,25 @@ cdef class Answers(SimulatorHandle):
         return answer
 
     # --- answers -------------------------------------------------------------------------------
+
+    cdef int mover_of(self, object state) except -1:
+        player = self.player_of(state)
+        if self.table.players and (not hasattr(player, "__index__")
+                                   or not 0 <= player < self.table.players):
+            raise SimulatorError(f"player of state {short(state)}: got {short(player)}, wanted an "
+                                 f"integer from 0 to {self.table.players - 1}")
+        return player
+
+    cdef tuple numbers_of(self, object answer, str what, Box box, int32_t action):
+        cdef int32_t players = self.table.players
+        try:
+            given = tuple(answer)
+        except TypeError:
+            given = None
+        if given is None or len(given) != players:
+            raise SimulatorError(f"{what} of {place(box, action)}: got {short(answer)}, wanted "
+                                 f"{players} numbers, one for each player")
+        return tuple([checked_number(number, what, box, action) for number in given])
 
     cdef int32_t accept_actions(self, Box box, object answer) except -1:
         """Puts them into the box. How many there are."""
@@ -90,6 +110,12 @@ cdef class Answers(SimulatorHandle):
             self.settle(answer, "evaluate", box, -1)
             return box.kept.value
         return checked_number(answer, "value", box, -1)
+
+    cdef tuple accept_values(self, Box box, object answer):
+        if is_awaitable(answer):
+            self.settle(answer, "evaluate", box, -1)
+            return box.kept.value
+        return self.numbers_of(answer, "value", box, -1)
 
     cdef object priors_for(self, Box box):
         if box.kept is not None and box.kept.priors is not None:
@@ -109,13 +135,16 @@ cdef class Answers(SimulatorHandle):
             raise SimulatorError(
                 f"step of {place(box, action)}: got {short(answer)}, wanted a SimulatedStep"
             ) from None
-        move.reward = checked_number(reward, "reward", box, action)
+        if self.table.players:
+            move.rewards = self.numbers_of(reward, "reward", box, action)
+        else:
+            move.reward = checked_number(reward, "reward", box, action)
         move.flags = STEP_TERMINAL if terminal else 0
         move.cumulative = cumulative
         move.box = Box.__new__(Box)
         move.box.state = state
         if self.player_of is not None:
-            move.box.player = self.player_of(state)
+            move.box.player = self.mover_of(state)
             if move.box.player != box.player:
                 move.flags |= STEP_TURN
         return move
@@ -123,6 +152,7 @@ cdef class Answers(SimulatorHandle):
     cdef list spread(self, Box box, int32_t action, object answer):
         """The outcomes of an action as moves with cumulative probabilities."""
         cdef double cumulative = 0.0, p
+        cdef Move move
         moves = []
         for outcome in answer:
             p = checked_number(outcome.probability, "probability", box, action)
@@ -130,7 +160,9 @@ cdef class Answers(SimulatorHandle):
                 raise SimulatorError(
                     f"probability of {place(box, action)}: got {p!r}, wanted above 0")
             cumulative += p
-            moves.append(self.move(box, action, outcome.step, cumulative))
+            move = self.move(box, action, outcome.step, cumulative)
+            move.probability = p
+            moves.append(move)
         if not fabs(cumulative - 1.0) <= 1e-9:
             raise SimulatorError(f"outcomes of {place(box, action)}: got probabilities that sum to "
                                  f"{cumulative!r}, wanted 1")

@@ -43,6 +43,7 @@ class _Parts:
     max_actions: int
     functions: dict[str, Function]
     stochastic: bool
+    players: int  # 3 or more; else 0
 
 
 def compile_simulator(
@@ -54,6 +55,7 @@ def compile_simulator(
     evaluate: Function | None = None,
     prior: Function | None = None,
     player: Function | Literal["alternate"] | None = None,
+    players: int | None = None,
     stochastic: bool = False,
     decisive: bool = False,
     initial: object = None,
@@ -73,7 +75,11 @@ def compile_simulator(
         prior: ``prior(state, weights)``: write one weight >= 0 for each legal action, in the order
             of ``legal``; None: uniform.
         player: two-player zero-sum worlds: "alternate" if they move in turn, else
-            ``player(state) -> int`` (0 or 1), who moves.
+            ``player(state) -> int`` (0 or 1), who moves. With ``players`` that function, 0 to
+            ``players`` - 1.
+        players: 3 to 255 for a world where each has rewards of their own: ``step`` returns
+            ``(tuple of players floats, terminal)``, what everyone gains, and ``evaluate`` such a
+            tuple; None: one player, or two.
         stochastic: True if ``step`` draws from ``rng``.
         decisive: compile rollouts of ``evaluation="decisive"`` too; else they are played by calls
             of ``legal`` and ``step``, at some half of the speed.
@@ -95,6 +101,7 @@ def compile_simulator(
         raise SimulatorError(
             f"max_actions: got {max_actions!r}, wanted an integer from 1 to {MAX_COUNT}"
         )
+    many = _checked_players(players, player)
     given: dict[str, Any] = {"legal": legal, "step": step, "evaluate": evaluate, "prior": prior}
     alternate = player == "alternate"
     given["player"] = None if alternate else player
@@ -102,13 +109,27 @@ def compile_simulator(
     for name, function in functions.items():
         if not isinstance(getattr(function, "py_func", function), types.FunctionType):
             raise SimulatorError(f"{name}: got {function!r}, wanted a function made by def")
-    parts = _Parts(dtype, max_actions, functions, stochastic)
+    parts = _Parts(dtype, max_actions, functions, stochastic, many)
     start = pack(dtype, initial, None)
     if check:
         plain = {name: getattr(f, "py_func", f) for name, f in functions.items()}
-        try_in_python(dtype, max_actions, plain, start, stochastic=stochastic)
-    built = build(dtype, max_actions, functions, alternate=alternate, decisive=decisive)
+        try_in_python(dtype, max_actions, plain, start, stochastic=stochastic, players=many)
+    built = build(
+        dtype, max_actions, functions, alternate=alternate, decisive=decisive, players=many
+    )
     return _simulator(parts, start, built)
+
+
+def _checked_players(players: object, player: object) -> int:
+    """3 or more, or 0 for None."""
+    if players is None:
+        return 0
+    if not isinstance(players, int) or isinstance(players, bool) or not 3 <= players <= 255:
+        raise SimulatorError(f"players: got {players!r}, wanted None or an integer from 3 to 255")
+    if player is None or player == "alternate":
+        wanted = f"a function of the state that says who moves, 0 to {players - 1}"
+        raise SimulatorError(f"player: got {player!r}, wanted {wanted}")
+    return players
 
 
 def _checked_dtype(state: npt.DTypeLike) -> np.dtype[np.void]:
@@ -133,6 +154,7 @@ def _simulator(parts: _Parts, start: bytes, built: Built) -> AddressSimulator:
         pack=lambda root: pack(dtype, root, start),
         unpack=lambda data: np.frombuffer(data, dtype)[0].item(),
         stochastic=parts.stochastic,
+        players=parts.players,
         dtype=dtype,
         keep=built,
         **built.addresses,

@@ -23,6 +23,7 @@ def try_in_python(
     start: bytes,
     *,
     stochastic: bool,
+    players: int = 0,
 ) -> None:
     """Play a few random games from ``start``, each at most 60 moves long.
 
@@ -31,7 +32,7 @@ def try_in_python(
             is not declared stochastic. The message names the function and the state.
     """
     rng = np.random.default_rng(0)
-    trial = _Trial(dtype, max_actions, functions, stochastic)
+    trial = _Trial(dtype, max_actions, functions, stochastic, players)
     for _ in range(GAMES):
         state = _record(start, dtype)
         for _ in range(MOVES):
@@ -52,11 +53,13 @@ class _Trial:
         max_actions: int,
         functions: dict[str, Callable[..., Any]],
         stochastic: bool,
+        players: int,
     ) -> None:
         self.dtype = dtype
         self.max_actions = max_actions
         self.functions = functions
         self.stochastic = stochastic
+        self.players = players  # 3 or more: each has a number of their own; else 0
         self.seed = 1  # of the generator that step gets
 
     def legal(self, state: Any) -> npt.NDArray[np.int32]:
@@ -80,7 +83,7 @@ class _Trial:
                 self.refuse("step", state, "another outcome when asked again", wanted)
         return after, terminal
 
-    def one_step(self, state: Any, action: int) -> tuple[Any, float, bool]:
+    def one_step(self, state: Any, action: int) -> tuple[Any, object, bool]:
         after = _record(state.tobytes(), self.dtype)
         rng = np.array([self.seed], np.uint64)
         answer = self.call("step", state, after[0], action, rng)
@@ -90,17 +93,18 @@ class _Trial:
         if not isinstance(answer, tuple) or len(answer) != 2:
             self.refuse("step", state, answer, "a pair (reward, terminal)")
         reward, terminal = answer
-        self.number("step", state, reward)
-        return after, float(reward), bool(terminal)
+        self.numbers("step", state, reward)
+        return after, reward if self.players else float(reward), bool(terminal)
 
     def extras(self, state: Any, count: int) -> None:
         """The functions that need not be there."""
         if "evaluate" in self.functions:
-            self.number("evaluate", state, self.call("evaluate", state, state[0]))
+            self.numbers("evaluate", state, self.call("evaluate", state, state[0]))
         if "player" in self.functions:
             player = self.call("player", state, state[0])
-            if not _is_int(player) or int(player) not in (0, 1):
-                self.refuse("player", state, player, "0 or 1")
+            if not _is_int(player) or not 0 <= int(player) < max(self.players, 2):
+                wanted = f"0 to {self.players - 1}" if self.players else "0 or 1"
+                self.refuse("player", state, player, wanted)
         if "prior" in self.functions and count:
             weights = np.full(count, np.nan)
             self.call("prior", state, state[0], weights)
@@ -123,6 +127,17 @@ class _Trial:
             old = _record(before, self.dtype)
             self.refuse(name, old, "a changed state", "that only step changes its state")
         return answer
+
+    def numbers(self, name: str, state: Any, got: Any) -> None:
+        """A number, or in a world of three players or more a tuple of one for each."""
+        if not self.players:
+            self.number(name, state, got)
+            return
+        if not isinstance(got, tuple) or len(got) != self.players:
+            what = "a pair with rewards " * (name == "step") + short(got)
+            self.refuse(name, state, what, f"a tuple of {self.players} floats")
+        for number in got:
+            self.number(name, state, number)
 
     def number(self, name: str, state: Any, got: Any) -> None:
         """A finite number within the engine's limit."""

@@ -11,23 +11,32 @@ from numba.extending import intrinsic
 
 from simulators.checks import LARGEST
 
-__all__ = ["WRAPPERS", "constants", "copier", "header", "on_stack", "wanted"]
+__all__ = ["MANY_PLAYERS", "WRAPPERS", "constants", "copier", "header", "on_stack", "wanted"]
 
 STACK: Final = 1024
 """Most bytes of a state, and most actions, that a rollout keeps on the stack."""
 
 
 def wanted(
-    functions: Mapping[str, Callable[..., Any]], dtype: np.dtype[np.void], max_actions: int
+    functions: Mapping[str, Callable[..., Any]],
+    dtype: np.dtype[np.void],
+    max_actions: int,
+    players: int,
 ) -> list[str]:
     """Which of ``WRAPPERS`` to compile around these functions."""
     names = [name for name in ("legal", "step", "evaluate", "prior") if name in functions]
+    if players:
+        return [*names, "player"]
     fits = dtype.itemsize <= STACK and max_actions <= STACK
     return [*names, "rollout"] if fits else names  # else the engine plays rollouts itself
 
 
-def header(functions: Mapping[str, Callable[..., Any]], *, alternate: bool, decisive: bool) -> str:
+def header(
+    functions: Mapping[str, Callable[..., Any]], *, alternate: bool, decisive: bool, players: int
+) -> str:
     """What the wrappers of these functions need before them."""
+    if players:
+        return HEADER + WRITE_OUT
     turn = PLAYERS if "player" in functions else FIXED_TURN.format(turn=2 if alternate else 0)
     value = "EVALUATE = evaluate\n" if "evaluate" in functions else NO_VALUE
     return HEADER + turn + value + (DECISIVE if decisive else NO_DECISIVE)
@@ -82,7 +91,7 @@ def copier(size: int) -> Any:
 
 HEADER: Final = """
 import numba
-from numba import carray, types
+from numba import carray, literal_unroll, types
 
 VOID = types.voidptr
 INTS = types.CPointer(types.int32)
@@ -293,5 +302,35 @@ def c_rollout(context, state, depth_left, discount, win, rng, value):
     rng[0] = stream[0]
     value[0] = total + weight * number[0]
     return 0
+""",
+}
+
+# In worlds of three players or more (MANY of them) a tuple has one number for each.
+WRITE_OUT: Final = """
+@numba.njit
+def write_out(given, numbers):
+    if len(given) != MANY:
+        raise ValueError
+    i = 0
+    for number in literal_unroll(given):
+        numbers[i] = number
+        i += 1
+"""
+MANY_PLAYERS: Final = {
+    "step": WRAPPERS["step"]
+    .replace("        mover = MOVER(before[0])\n", "")
+    .replace("reward[0] = gained", "write_out(gained, carray(reward, MANY))")
+    .replace("TURN(mover, after[0]) + (1 if terminal else 0)", "1 if terminal else 0"),
+    "evaluate": WRAPPERS["evaluate"].replace(
+        "value[0] = evaluate(carray(state, 1, DTYPE)[0])",
+        "write_out(evaluate(carray(state, 1, DTYPE)[0]), carray(value, MANY))",
+    ),
+    "player": """
+@numba.cfunc(types.int32(VOID, VOID), cache=CACHE)
+def c_player(context, state):
+    try:
+        return player(carray(state, 1, DTYPE)[0])
+    except Exception:
+        return -1
 """,
 }

@@ -1,4 +1,4 @@
-"""OpenSpiel games as simulators: perfect information, one player or two, with or without chance.
+"""OpenSpiel games as simulators: perfect information, any players, with or without chance.
 
 The package is an extra: ``pip install 'harness-router[openspiel]'``. States are OpenSpiel's own
 (``pyspiel.State``); a step works on a clone. Chance that follows an action is folded into the
@@ -12,7 +12,7 @@ from typing import Any, Final
 from mcts_core.config import MAX_SEED, check_int
 from mcts_core.errors import SimulatorError
 from mcts_core.reference import SplitMix64
-from mcts_core.simulator import Outcome, SimulatedStep
+from mcts_core.simulator import ManyPlayerStep, Outcome, SimulatedStep
 from simulators.awaiting import short
 
 __all__ = ["OpenSpielChanceSimulator", "OpenSpielSimulator", "from_openspiel"]
@@ -21,8 +21,8 @@ Game = Any
 """A ``pyspiel.Game``; untyped here, since the package need not be installed."""
 State = Any
 """A ``pyspiel.State``."""
-Value = Callable[[State], float]
-"""Estimates the return from a state on, for the player to move."""
+Value = Callable[[State], float] | Callable[[State], Sequence[float]]
+"""Estimates the return from a state on, for the player to move; with three or more for each."""
 
 MOST_OUTCOMES: Final = 100_000
 
@@ -34,14 +34,15 @@ def from_openspiel(
 
     Args:
         game: a game, or what ``pyspiel.load_game`` takes, such as "connect_four(rows=5)".
-        value: estimate for a state where a search ends early, for the player to move; None: 0.0.
+        value: estimate for a state where a search ends early, for the player to move (with three
+            players or more a sequence, for each of them); None: 0.0.
             An ended game is always worth 0.0: its last step has paid.
 
     Raises:
         ImportError: OpenSpiel is not installed; names the extra.
         SimulatorError: there is no such game, or it has imperfect information, simultaneous
-            moves, chance without stated probabilities, more than two players, or two whose
-            interests are not opposed (other than zero-sum).
+            moves, chance without stated probabilities, or two players whose interests are not
+            opposed (other than zero-sum).
     """
     pyspiel = _pyspiel()
     loaded = _load(pyspiel, game) if isinstance(game, str) else game
@@ -74,7 +75,7 @@ class _Game:
         return state
 
     def player(self, state: State) -> int:
-        """Who moves: 0 or 1; 0 at the end. ``SimulatorError`` where chance moves."""
+        """Who moves, from 0 on; 0 at the end. ``SimulatorError`` where chance moves."""
         mover = int(state.current_player())
         if mover >= 0:
             return mover
@@ -90,30 +91,36 @@ class _Game:
         self.player(state)
         return tuple(state.legal_actions())
 
-    def evaluate(self, state: State) -> float:
-        """``value`` of the state; 0.0 without one, or where the game has ended."""
-        return 0.0 if self.value is None or state.is_terminal() else self.value(state)
+    def evaluate(self, state: State) -> Any:
+        """``value`` of the state; 0.0 without one, or where the game has ended. With three players
+        or more one number for each."""
+        if self.value is None or state.is_terminal():
+            return 0.0 if self.players < 3 else (0.0,) * self.players
+        return self.value(state)
 
-    def _step(self, mover: int, paid: float, after: State) -> SimulatedStep[State]:
-        """A step to ``after`` by ``mover``, who had received ``paid`` before it."""
+    def _step(self, mover: int, paid: Sequence[float], after: State) -> SimulatedStep[State]:
+        """A step to ``after`` by ``mover``; before it the players had received ``paid``."""
         ended = bool(after.is_terminal())
-        reward = self._received(after, mover) - paid
-        return SimulatedStep(after, reward, ended)
+        received = self._received(after)
+        if self.players < 3:
+            return SimulatedStep(after, received[mover] - paid[mover], ended)
+        gained = tuple(now - before for now, before in zip(received, paid, strict=True))
+        return ManyPlayerStep(after, gained, ended)
 
-    def _received(self, state: State, player: int) -> float:
-        """What ``player`` has got so far; in a game that pays at its end nothing before."""
+    def _received(self, state: State) -> Sequence[float]:
+        """What each player has got so far; in a game that pays at its end nothing before."""
         if self._pays_at_end and not state.is_terminal():
-            return 0.0
-        return float(state.returns()[player])
+            return (0.0,) * self.players
+        return tuple(state.returns())
 
 
 class OpenSpielSimulator(_Game):
     """A game without chance. Made by ``from_openspiel``."""
 
     def step(self, state: State, action: int) -> SimulatedStep[State]:
-        """The move on a clone; the reward is what the mover gains by it."""
+        """The move on a clone; the reward is what the mover (or each player) gains by it."""
         mover = self.player(state)
-        return self._step(mover, self._received(state, mover), state.child(action))
+        return self._step(mover, self._received(state), state.child(action))
 
 
 class OpenSpielChanceSimulator(_Game):
@@ -126,7 +133,7 @@ class OpenSpielChanceSimulator(_Game):
             SimulatorError: more than 100,000 outcomes follow.
         """
         mover = self.player(state)
-        paid = self._received(state, mover)
+        paid = self._received(state)
         found: list[Outcome[State]] = []
         for probability, after in _after_chance(state.child(action), 1.0):
             if len(found) == MOST_OUTCOMES:
@@ -170,8 +177,6 @@ def _require_suitable(game: Game) -> None:
             _refuse(game, f"{what} {_name(getattr(kind, what))}", words)
     if _name(kind.chance_mode) not in ("DETERMINISTIC", "EXPLICIT_STOCHASTIC"):
         _refuse(game, f"chance mode {_name(kind.chance_mode)}", "chance of known probabilities")
-    if players > 2:
-        _refuse(game, f"{players} players", "one or two")
     if players == 2 and _name(kind.utility) != "ZERO_SUM":
         _refuse(game, f"utility {_name(kind.utility)}", "a zero-sum game for two players")
 

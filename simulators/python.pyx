@@ -19,8 +19,8 @@ from mcts_core.errors import NonFiniteError, SimulatorError
 from mcts_core.simulator import SimulatedStep
 from simulators.awaiting import Resume, short
 
-from mcts_core.native cimport (LIMIT, STEP_TURN, evaluate_t, key_t, legal_t, outcomes_t, prior_t,
-                               probabilities_t, release_t, step_t)
+from mcts_core.native cimport (LIMIT, STEP_TURN, evaluate_t, key_t, legal_t, outcomes_t, player_t,
+                               prior_t, probabilities_t, release_t, step_t)
 from simulators.answers cimport Answers, Box, Move, action_at, place
 from simulators.calls cimport (Method, StepLayout, call, forget, forget_any, hold, item_of,
                                layout_of, length_of, read_number, read_step, take_over, taken_apart)
@@ -41,11 +41,11 @@ cdef class PythonSimulator(Answers):
     Args:
         simulator: an object with ``actions(state)``, ``step(state, action)`` (or, for chance,
             ``outcomes(state, action)``) and ``evaluate(state)``; optionally ``player(state)``
-            (not async) and ``priors(state, actions)``. See ``mcts_core.simulator``. The others may
-            be async.
+            (not async), ``players`` and ``priors(state, actions)``. See ``mcts_core.simulator``.
+            The other methods may be async.
 
     Raises:
-        SimulatorError: a method is missing.
+        SimulatorError: a method is missing, or ``players`` is no integer from 1 to 255.
     """
 
     cdef Method actions, step, evaluate
@@ -78,6 +78,10 @@ cdef class PythonSimulator(Answers):
         self.table.key = <key_t>key
         if self.priors_of is not None:
             self.table.prior = <prior_t>prior
+        if players_of(simulator) > 2:
+            self.player_of = required(simulator, "player")
+            self.table.players = simulator.players
+            self.table.player = <player_t>player
 
     async def resolve(self):
         """Await the answer for which a search paused ("pending"), in the caller's task.
@@ -100,7 +104,7 @@ cdef class PythonSimulator(Answers):
     cdef int pack_root(self, object state, void *buffer) except -1:
         self.numbers = None
         fill(<Slot *>buffer, <PyObject *>state,
-             0 if self.player_of is None else self.player_of(state))
+             0 if self.player_of is None else self.mover_of(state))
         return 0
 
     cdef object state_object(self, const void *state):
@@ -177,7 +181,10 @@ cdef int32_t step(void *context, const void *state, int32_t action, uint64_t *rn
     hold(name)
     answer = call(&self.step, slot.state, name)
     forget(name)
-    after = NULL if answer == NULL else read_step(&USUAL_STEP, answer, reward, &flags)
+    if answer == NULL or self.table.players:
+        after = NULL
+    else:
+        after = read_step(&USUAL_STEP, answer, reward, &flags)
     if after == NULL:
         return other_step(self, slot, action, answer, <Slot *>next_state, reward)
     if self.player_of is not None:
@@ -195,7 +202,7 @@ cdef int32_t evaluate(void *context, const void *state, double *value) noexcept:
     if slot.box != NULL:
         return other_value(self, slot, NULL, value)
     answer = call(&self.evaluate, slot.state, NULL)
-    if answer == NULL or not read_number(answer, value):
+    if answer == NULL or self.table.players or not read_number(answer, value):
         return other_value(self, slot, answer, value)
     forget(answer)
     return 0
@@ -225,6 +232,25 @@ cdef int32_t prior(void *context, const void *state, int32_t count, double *weig
     return 0
 
 
+cdef int32_t player(void *context, const void *state) noexcept:
+    return (<const Slot *>state).player
+
+
+cdef inline void write_out(tuple numbers, double *values) noexcept:
+    """One number for each player."""
+    cdef Py_ssize_t i
+    for i in range(len(numbers)):
+        values[i] = numbers[i]
+
+
+cdef object players_of(object simulator):
+    """How many it says there are; 2 if it does not say."""
+    players = getattr(simulator, "players", 2)
+    if not isinstance(players, int) or isinstance(players, bool) or not 1 <= players <= 255:
+        raise SimulatorError(f"players: got {short(players)}, wanted an integer from 1 to 255")
+    return players
+
+
 cdef int32_t outcomes(void *context, const void *state, int32_t action) noexcept:
     return len((<Box>(<Slot *>state).box).kept.moves[action])   # the step before has put them there
 
@@ -232,11 +258,9 @@ cdef int32_t outcomes(void *context, const void *state, int32_t action) noexcept
 cdef int32_t probabilities(void *context, const void *state, int32_t action,
                            double *chances) noexcept:
     cdef Move move
-    cdef double before = 0.0
     cdef int32_t i = 0
     for move in (<Box>(<Slot *>state).box).kept.moves[action]:
-        chances[i] = move.cumulative - before
-        before = move.cumulative
+        chances[i] = move.probability
         i += 1
     return 0
 
@@ -288,7 +312,9 @@ cdef int32_t other_value(PythonSimulator self, Slot *slot, PyObject *answer,
                          double *value) noexcept:
     cdef Box box = box_of(slot)
     try:
-        if slot.box == NULL:
+        if self.table.players:
+            write_out(all_values(self, box, slot, answer), value)
+        elif slot.box == NULL:
             value[0] = self.accept_value(box, take_over(answer))
         elif box.kept is not None and box.kept.value is not None:
             value[0] = box.kept.value
@@ -300,6 +326,15 @@ cdef int32_t other_value(PythonSimulator self, Slot *slot, PyObject *answer,
     finally:
         if self.awaits:
             put(slot, box)
+
+
+cdef tuple all_values(PythonSimulator self, Box box, const Slot *slot, PyObject *answer):
+    """The value for each of many players."""
+    if slot.box == NULL:
+        return self.accept_values(box, take_over(answer))
+    if box.kept is not None and box.kept.value is not None:
+        return box.kept.value
+    return self.accept_values(box, self.evaluate_of(box.state))
 
 
 cdef int32_t other_step(PythonSimulator self, Slot *slot, int32_t action, PyObject *answer,
@@ -338,7 +373,10 @@ cdef int32_t follow(PythonSimulator self, Box box, int32_t action, Move move, Sl
     fill(next_slot, <PyObject *>arrival.state, arrival.player)
     if self.awaits or move.shared:
         put(next_slot, arrival)
-    reward[0] = move.reward
+    if move.rewards is None:
+        reward[0] = move.reward
+    else:
+        write_out(move.rewards, reward)
     return move.flags
 
 
@@ -361,5 +399,6 @@ cdef object required(object simulator, str method):
     if not callable(found):
         raise SimulatorError(
             f"simulator: got {type(simulator).__name__} without {method}(), wanted "
-            "actions(state), step(state, action) and evaluate(state)")
+            "actions(state), step(state, action) and evaluate(state)"
+            + (", and player(state) for three players or more" if method == "player" else ""))
     return found

@@ -48,7 +48,7 @@ def test_without_knowledge_search_nears_the_value_and_finds_the_step() -> None:
         right.append(sum(result.action == exact.action for result in results))
         short.append(exact.value - float(np.mean([result.value for result in results])))
     assert short[0] > short[1] > short[2]
-    assert 0.0 < short[2] < 0.03
+    assert 0.0 < short[2] < 0.04
     assert right[0] < right[1] <= right[2]
     assert right[2] >= 10
 

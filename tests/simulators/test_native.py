@@ -181,7 +181,8 @@ def walker() -> AddressSimulator:
 def test_a_world_with_chance_is_searched_as_the_same_distribution_in_arrays(
     walker: AddressSimulator, evaluation: Any
 ) -> None:
-    config = SearchConfig(simulations=20_000, seed=3, evaluation=evaluation)
+    # The native world does not list its outcomes, so they count by their means in both.
+    config = SearchConfig(simulations=20_000, seed=3, evaluation=evaluation, chance="mean")
     native, arrays = search(walker, None, config), search(WALK_ARRAYS, 0, config)
     assert native.visits.tolist() == arrays.visits.tolist()  # they draw the same numbers
     assert native.values.tobytes() == arrays.values.tobytes()
