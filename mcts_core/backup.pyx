@@ -12,7 +12,7 @@ from mcts_core.tree cimport (NODE_CHANCE, NODE_NEXT_READY, NODE_OPEN, NODE_SOME_
 fill_tables()
 
 
-cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
+cdef void finish_any(Simulation *s, double worth, bint settled) noexcept nogil:
     if s.arena.columns:
         if s.players:
             worth = remember_worths(s)
@@ -40,7 +40,7 @@ cdef inline void prove_path(Simulation *s) noexcept nogil:
 
 cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
     """Carry a return up the path. ``settled``: ``value`` is already the last node's mean."""
-    if s.table.outcomes == NULL and not s.solver and s.arena.columns == 0:
+    if is_plain(s):
         back_up_plain(s, value, settled)
     elif s.arena.home != NULL:
         back_up_shared(s, value, settled)
@@ -48,7 +48,7 @@ cdef void back_up(Simulation *s, double value, bint settled) noexcept nogil:
         back_up_any(s, value, settled)
 
 
-cdef inline void back_up_plain(Simulation *s, double value, bint settled) noexcept nogil:
+cdef void back_up_plain(Simulation *s, double value, bint settled) noexcept nogil:
     """``back_up_any`` in a world without chance, proofs and optional columns, in fewer steps: only
     the last node of the path can be new."""
     cdef Arena *tree = &s.arena

@@ -25,7 +25,7 @@ cdef class Search:
     cdef str reason_of(self, int status)
     cdef int run_some(self, int32_t target, int64_t slice_end) except? -1
     cdef bint root_proven(self)
-    cdef int open_root(self) except? -2
+    cdef int ready_root(self) except? -2
     cdef int step_to(self, object action, object state) except -1
     cdef int32_t child_of(self, object action) except -1
     cdef int32_t arrival_at(self, int32_t child, object state) except? -2

@@ -133,7 +133,7 @@ cdef class Search:
 
     cdef str run_until(self, int32_t target, double limit_ms):
         cdef int64_t now = monotonic_ns(), deadline = 0, slice_end
-        cdef int status = self.open_root()
+        cdef int status = self.ready_root()
         if limit_ms > 0.0:
             deadline = now + <int64_t>(min(limit_ms, 1e12) * 1e6)
         if status == STATUS_PENDING:
@@ -178,7 +178,7 @@ cdef class Search:
     cdef bint root_proven(self):
         return (self.s.arena.flags[0] & NODE_PROVEN) != 0
 
-    cdef int open_root(self) except? -2:
+    cdef int ready_root(self) except? -2:
         """Expand and evaluate the root if that is still to be done. 0 or STATUS_PENDING."""
         cdef int status
         if self.opened:
@@ -277,7 +277,7 @@ cdef class Search:
         """The root's child for an action, blank if it was not tried."""
         cdef Arena *tree = &self.s.arena
         cdef int32_t first = tree.node[0].first_child, i
-        self.open_root()
+        self.ready_root()
         names = [self.simulator.action_object(state_at(tree, 0), tree.action[first + i])
                  for i in range(tree.node[0].child_count)]
         if action not in names:

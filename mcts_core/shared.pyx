@@ -57,7 +57,7 @@ cdef class SharedSearch:
         pthread_mutex_init(&self.lock, NULL)
         search.enter()
         self.search = search
-        search.open_root()
+        search.ready_root()
         self.target = search.config.simulations if search.s.arena.node[0].child_count else 0
         self.ask = 0 if search.s.early_stop else 2147483647
         if limit_ms > 0.0:

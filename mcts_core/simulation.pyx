@@ -6,12 +6,12 @@ from libc.string cimport memcmp, memcpy
 
 from mcts_core.backup cimport finish, finish_again
 from mcts_core.context cimport monotonic_ns, push, release, step, widen
-from mcts_core.evaluation cimport evaluate
+from mcts_core.evaluation cimport evaluate_leaf
 from mcts_core.expansion cimport expand
 from mcts_core.gumbel cimport advance_halving
 from mcts_core.many_players cimport arrive, same_rewards, step_of
 from mcts_core.native cimport STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
-from mcts_core.rng cimport below, uniform
+from mcts_core.rng cimport uniform
 from mcts_core.selection cimport fill_tables, select_child
 from mcts_core.transpositions cimport find, remember
 from mcts_core.variants cimport opened, select_variant
@@ -26,6 +26,10 @@ cdef int32_t ENDS = NODE_SETTLED | NODE_PROVEN  # a descent goes no further
 
 
 cdef int simulate(Simulation *s) noexcept nogil:
+    return simulate_once(s)
+
+
+cdef inline int simulate_once(Simulation *s) noexcept nogil:
     """One simulation. On a status below 0 nothing was counted and the same can be tried again."""
     cdef Arena *tree = &s.arena
     cdef uint64_t rng_before = s.rng
@@ -38,12 +42,12 @@ cdef int simulate(Simulation *s) noexcept nogil:
         status = descend(s, node, depth, &arrival)
         if status != 0:
             break
-        node = arrival if tree.home == NULL else tree.home[arrival]
+        node = arrival if s.plain or tree.home == NULL else tree.home[arrival]
         if tree.flags[node] & ENDS == 0 and tree.node[node].first_child == NONE:
             status = expand(s, node, True)
             if status < 0:
                 break
-        if tree.flags[node] & ENDS or (tree.home != NULL and tree.solved[node]):
+        if tree.flags[node] & ENDS or not s.plain and tree.home != NULL and tree.solved[node]:
             finish_again(s, tree.value[node] if tree.home == NULL else tree.mean[node])
             break
     if status < 0:
@@ -52,14 +56,13 @@ cdef int simulate(Simulation *s) noexcept nogil:
     return status if s.collecting else 0
 
 
-cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) noexcept nogil:
+cdef inline int descend(Simulation *s, int32_t node, int32_t depth,
+                        int32_t *arrival) noexcept nogil:
     """One level down. 0: ``arrival`` was visited before; 1: it was new and is now evaluated and
     backed up; below 0: a status."""
     cdef Arena *tree = &s.arena
     cdef int32_t choice = select_child(&s.rule, tree, node) if s.plain else select_variant(s, node)
     cdef int32_t child = tree.node[node].first_child + choice
-    cdef int32_t outcome = 0, flags
-    cdef double reward = 0.0
     if choice == tree.node[node].tried:
         touch_next(tree, node)
         if tree.in_flight != NULL:          # tried from now on: others may be under way beside it
@@ -70,6 +73,15 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
         return STATUS_NO_MEMORY
     if tree.visits[child] > 0 and tree.flags[child] & NODE_CHANCE == 0:
         return 0
+    return step_down(s, node, child, depth, arrival)
+
+
+cdef int step_down(Simulation *s, int32_t node, int32_t child, int32_t depth,
+                   int32_t *arrival) noexcept nogil:
+    """``descend`` where the simulator is to be asked: the child is new, or chance."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t outcome = 0, flags
+    cdef double reward = 0.0
     if s.collecting and under_way(tree, child) and tree.flags[child] & NODE_CHANCE == 0:
         return STATUS_TAKEN
     if tree.flags[child] & NODE_OPEN and tree.visits[child] > 0 and tree.node[child].child_count \
@@ -217,7 +229,7 @@ cdef int visit(Simulation *s, int32_t arrival, int32_t depth, double reward,
     if s.players:
         status = arrive(s, arrival, state_at(tree, slot))
     if status == 0 and not s.collecting:
-        status = evaluate(s, state_at(tree, slot), depth, settled, &worth)
+        status = evaluate_leaf(s, state_at(tree, slot), depth, settled, &worth)
     if status >= 0 and tree.home != NULL and not settled:
         status = remember(&s.known, key, depth, arrival)
     if status < 0:
@@ -292,7 +304,7 @@ cdef int run_slice(Simulation *s, int32_t target, int64_t slice_end) noexcept no
         if s.done >= ask and decided(s, target, &ask):
             s.decided = True
             return 0
-        status = simulate(s)
+        status = simulate_once(s)
         if status < 0:
             return status
         s.done += 1
