@@ -5,12 +5,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
+from benchmarks.contest import Timed
 from benchmarks.floor import CONNECT_FOUR_EXPLORATION, floor_search
 from benchmarks.peer_worlds import ROUTE_REWARDS, Board
 from mcts_core import Search, SearchConfig
 from mcts_core.simulator import SimulatedStep
 from simulators import PythonSimulator, TabularModel
 from simulators.games import ConnectFour
+from simulators.native_games import connect_four, constant_tree
 
 __all__ = [
     "PYTHON_WORLDS",
@@ -20,15 +22,15 @@ __all__ = [
     "native_connect_four",
     "our_tree",
 ]
-__all__ += ["our_tree", "python_floor", "python_world"]
-
-Timed = Callable[[int], tuple[float, int]]
+__all__ += ["native_tree", "one_node", "python_floor", "python_world", "timed_search"]
 
 TREES: Final = ((8, 6), (64, 3), (256, 2), (1024, 2))
 """(branching, depth): the wider, the less deep."""
 
 
-def _timed(make: Callable[[int], Search]) -> Timed:
+def timed_search(make: Callable[[int], Search]) -> Timed:
+    """Making a Search and running it."""
+
     def run(simulations: int) -> tuple[float, int]:
         start = time.perf_counter()
         search = make(simulations)
@@ -44,17 +46,26 @@ def our_tree(branching: int, depth: int, rule: str) -> Timed:
         [0, branching], range(branching + 1), [0] * branching, [0.0] * branching, value=[0.5]
     )
 
-    return _timed(lambda simulations: Search(model, 0, _constant(simulations, depth, rule)))
+    return timed_search(lambda simulations: Search(model, 0, _constant(simulations, depth, rule)))
 
 
-def native_tree(branching: int, depth: int, rule: str) -> Timed | None:
-    """The same from a simulator in numba, if there is one."""
-    try:
-        from simulators.native_games import constant_tree
-    except ImportError:
-        return None
+def native_tree(branching: int, depth: int, rule: str) -> Timed:
+    """The same from a simulator in numba."""
     simulator = constant_tree(branching)
-    return _timed(lambda simulations: Search(simulator, None, _constant(simulations, depth, rule)))
+    return timed_search(
+        lambda simulations: Search(simulator, None, _constant(simulations, depth, rule))
+    )
+
+
+def one_node(rule: str) -> Timed:
+    """A node with a child for every eighth simulation, where choosing one is most of the work."""
+    tree = cache(constant_tree)
+    config = SearchConfig(max_depth=1, selection=rule, evaluation="simulator")
+    return timed_search(
+        lambda simulations: Search(
+            tree(simulations // 8), None, config.replace(simulations=simulations)
+        )
+    )
 
 
 def _constant(simulations: int, depth: int, rule: str) -> SearchConfig:
@@ -92,14 +103,10 @@ def _rollouts(simulations: int, **changes: Any) -> SearchConfig:
     return SearchConfig(simulations=simulations, selection="ucb1", evaluation="rollout", **settings)
 
 
-def native_connect_four() -> Timed | None:
-    """Connect four written in numba; None as long as there is none."""
-    try:
-        from simulators.native_games import connect_four
-    except ImportError:
-        return None
+def native_connect_four() -> Timed:
+    """Connect four written in numba."""
     simulator = connect_four()
-    return _timed(lambda simulations: Search(simulator, None, _rollouts(simulations)))
+    return timed_search(lambda simulations: Search(simulator, None, _rollouts(simulations)))
 
 
 def floor_connect_four(ahead: bool) -> Timed:
@@ -170,7 +177,9 @@ def python_world(world: str) -> Timed:
     """A simulator written in Python, searched by us."""
     make, root, settings = PYTHON[world]
     simulator = PythonSimulator(make())
-    return _timed(lambda simulations: Search(simulator, root, _rollouts(simulations, **settings)))
+    return timed_search(
+        lambda simulations: Search(simulator, root, _rollouts(simulations, **settings))
+    )
 
 
 @cache
