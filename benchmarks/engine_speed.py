@@ -128,9 +128,7 @@ class Peers:
             )
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+        self.process.communicate()  # closes both ends and waits
 
 
 def tables(peers: Peers) -> Iterator[Table]:
