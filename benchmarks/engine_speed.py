@@ -104,11 +104,11 @@ class Peers:
         for name, peer in PEERS.items():
             if "batches" in peer.worlds and (trees == 64 or peer.package == "LightZero"):
                 timed = self.timed(name, "batches", trees, shared=True)
-                most = peer.most * trees
-                yield self._contestant(name, f"{name}, {trees} trees, in all", timed, most)
+                title = f"{name}, {trees} {'tree' if trees == 1 else 'trees'}"
+                yield self._contestant(name, f"{title}, in all", timed, 100_000)
                 if trees > 1:
                     timed = self.timed(name, "batches", trees)
-                    yield self._contestant(name, f"{name}, {trees} trees, each", timed, peer.most)
+                    yield self._contestant(name, f"{title}, each", timed, peer.most)
 
     def _contestant(self, peer: str, title: str, timed: Timed, most: int) -> Contestant:
         version = self.versions.get(peer)
