@@ -18,6 +18,7 @@ MODULES = (
     "mcts_core.expansion",
     "mcts_core.gumbel",
     "mcts_core.native",
+    "mcts_core.proof",
     "mcts_core.readout",
     "mcts_core.reuse",
     "mcts_core.rng",

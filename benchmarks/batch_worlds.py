@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.contest import Timed
 from benchmarks.engine_worlds import timed_search
-from mcts_core import Search, SearchConfig
+from mcts_core import SearchConfig
 from simulators.native_games import constant_tree
 
 __all__ = ["BATCHES", "our_batches"]
@@ -19,7 +19,6 @@ DEPTH: Final = 6
 
 def our_batches(size: int, *, priors: bool) -> Timed:
     """One tree, ``size`` leaves of it a call, with PUCT as the peers."""
-    simulator = constant_tree(BRANCHING)
     values = np.full(size, 0.5)
     weights = np.full((size, BRANCHING), 1.0 / BRANCHING)
 
@@ -27,10 +26,5 @@ def our_batches(size: int, *, priors: bool) -> Timed:
         count = len(states)
         return weights[:count] if priors else None, values[:count]
 
-    def make(simulations: int) -> Search:
-        config = SearchConfig(
-            simulations=simulations, max_depth=DEPTH, selection="puct", batch_size=size
-        )
-        return Search(simulator, None, config, evaluate_batch=evaluate)
-
-    return timed_search(make)
+    config = SearchConfig(max_depth=DEPTH, selection="puct", batch_size=size)
+    return timed_search(constant_tree(BRANCHING), None, config, evaluate)

@@ -5,7 +5,7 @@
         [--peers-python .venv-peers/bin/python] [--only WORD]
 
 Million simulations a second of wall time, medians; a ratio is the median of the rounds' own
-ratios. Ours includes making the Search, the floor keeps its arena between runs. Worlds:
+ratios. Ours includes making the Search (not its settings), the floor keeps its arena. Worlds:
 "connect four" with random rollouts (floor, OpenSpiel), "tree" with b actions and d levels, every
 leaf worth the same (floor, peers), "batches" the same with a function that evaluates several leaves
 a call (peers that take a leaf of each of several trees; "in all": the simulations are shared out

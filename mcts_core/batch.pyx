@@ -2,11 +2,11 @@
 (Chaslot et al. 2008, "Parallel Monte-Carlo tree search", section 4.3)."""
 
 cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.math cimport fabs
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from numpy import ascontiguousarray as contiguous
 from numpy import dtype, empty
 

@@ -7,10 +7,11 @@ from typing import Final, Literal, get_args
 
 from mcts_core.errors import ConfigError
 
-__all__ = ["MAX_SEED", "RULES", "Evaluation", "Normalisation", "Root", "SearchConfig"]
+__all__ = ["MAX_SEED", "RULES", "Chance", "Evaluation", "Normalisation", "Root", "SearchConfig"]
 
 Normalisation = Literal["node", "tree"]
 Root = Literal["gumbel", "selection"]
+Chance = Literal["expected", "mean"]
 Evaluation = Literal["decisive", "forced", "rollout", "simulator"]
 
 RULES: Final = ("gumbel", "puct", "ucb1", "ucb1_tuned", "puct_numba", "ucb1_numba")
@@ -86,7 +87,8 @@ class SearchConfig:
             are, or one of them at the upper bound of ``value_range``, which must then bound the
             return from every state. A proven action is not tried again; its value is backed up
             instead of returns through actions that are worse on average. The search ends when the
-            root is proven. Actions with chance are never proven.
+            root is proven. An action with chance is proven once all its outcomes are, if they are
+            listed with their probabilities and ``chance`` is "expected"; else never.
         transpositions: let places that are the same state at the same depth share what lies below
             them: the tree becomes a graph (Childs, Brodeur & Kocsis 2008, UCT2). The simulator must
             give a key.
@@ -99,6 +101,10 @@ class SearchConfig:
             65,536.
         virtual_loss: losses that a simulation under way counts for at the actions it went through
             (Chaslot et al. 2008, section 4.3), 1 to 1,000; for batches and shared trees.
+        chance: value of an action whose outcomes the simulator lists with their probabilities:
+            "expected": probabilities times values of the outcomes seen, over the sum of their
+            probabilities (partial Bellman backup, Keller & Helmert 2013, "Trial-based heuristic
+            tree search"); "mean": of the returns, as where they are not listed.
         prior_mix: e in (1 - e) * prior + e / k, 0 to 1: no action starves on a wrong prior.
         seed: 0 to 2**64 - 1. Same simulator, config and seed: same result, bit for bit.
     """
@@ -132,6 +138,7 @@ class SearchConfig:
     memory_limit_mb: float | None = None
     batch_size: int = 1
     virtual_loss: int = 1
+    chance: Chance = "expected"
     prior_mix: float = 0.0
     seed: int = 0
 
@@ -153,6 +160,7 @@ class SearchConfig:
         check_choice("evaluation", self.evaluation, get_args(Evaluation))
         check_choice("normalisation", self.normalisation, get_args(Normalisation))
         check_choice("root", self.root, get_args(Root))
+        check_choice("chance", self.chance, get_args(Chance))
         for field in ("solver", "mixed_value", "rescale_values", "transpositions", "early_stop"):
             if not isinstance(getattr(self, field), bool):
                 raise ConfigError(field, getattr(self, field), "True or False")

@@ -52,6 +52,7 @@ ctypedef struct Simulation:
     double discount
     double prior_mix
     bint solver
+    bint expected           # listed outcomes count by their probabilities
     bint plain              # select_child is the whole rule
     Widening widening
     Widening chance_widening

@@ -10,7 +10,7 @@ from mcts_core.tree cimport NODE_PROVEN, Arena
 
 cdef Improved improve(const Simulation *s, int32_t index) noexcept nogil:
     """Completed values and their scale: actions never tried count as the mixed value (appendix D),
-    values are scaled by (c_visit + max n) c_scale (eq. 8), if wanted after mapping them to [0, 1]."""
+    values are scaled by (c_visit + max n) c_scale (eq. 8), after mapping to [0, 1] if wanted."""
     cdef const Arena *tree = &s.arena
     cdef int32_t first = tree.node[index].first_child, tried = tree.node[index].tried, i
     cdef int32_t visits = 0, most = 0

@@ -35,6 +35,9 @@ ctypedef int32_t (*legal_t)(void *context, const void *state,
 # How many outcomes the action may have, >= 1, or 0: they are not listed, and are told apart by the
 # bytes of the next state, the reward and the end. Asked after the first step of that action.
 ctypedef int32_t (*outcomes_t)(void *context, const void *state, int32_t action) noexcept nogil
+# Write the probability of each outcome, > 0, in their order; they sum to 1. Return 0.
+ctypedef int32_t (*probabilities_t)(void *context, const void *state, int32_t action,
+                                    double *probabilities) noexcept nogil
 # Write the next state, the mover's reward and the index of the outcome; return flags.
 ctypedef int32_t (*step_t)(void *context, const void *state, int32_t action, uint64_t *rng,
                            void *next_state, double *reward, int32_t *outcome) noexcept nogil
@@ -66,6 +69,7 @@ ctypedef struct SimulatorTable:
     step_t step
     evaluate_t evaluate     # NULL: always 0.0
     prior_t prior           # NULL: uniform
+    probabilities_t probabilities   # NULL: not known
     release_t release       # NULL: states own nothing
     key_t key               # NULL: states cannot be told to be the same
     rollout_t rollout       # NULL: the engine plays rollouts by legal, step and evaluate

@@ -32,6 +32,7 @@ class AddressSimulator(SimulatorHandle):
         evaluate: int = 0,
         prior: int = 0,
         outcomes: int = 0,
+        probabilities: int = 0,
         key: int = 0,
         rollout: int = 0,
         stochastic: bool = False,

@@ -73,6 +73,7 @@ cdef class AddressSimulator(SimulatorHandle):
         evaluate: an ``evaluate_t``.
         prior: a ``prior_t``.
         outcomes: an ``outcomes_t``.
+        probabilities: a ``probabilities_t``, for ``outcomes``.
         key: a ``key_t``; 0: states are the same if their bytes are. The functions get as context
             the address of ``state_size``.
         rollout: a ``rollout_t``.
@@ -87,8 +88,9 @@ cdef class AddressSimulator(SimulatorHandle):
     """
 
     def __init__(self, state_size, pack, unpack, *, uintptr_t legal, uintptr_t step,
-                 uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0, uintptr_t key=0,
-                 uintptr_t rollout=0, bint stochastic=False, dtype=None, keep=None):
+                 uintptr_t evaluate=0, uintptr_t prior=0, uintptr_t outcomes=0,
+                 uintptr_t probabilities=0, uintptr_t key=0, uintptr_t rollout=0,
+                 bint stochastic=False, dtype=None, keep=None):
         if state_size < 1:
             raise SimulatorError(f"state_size: got {state_size}, wanted at least 1 byte")
         if legal == 0 or step == 0:
@@ -104,6 +106,7 @@ cdef class AddressSimulator(SimulatorHandle):
         self.table.evaluate = <evaluate_t>evaluate
         self.table.prior = <prior_t>prior
         self.table.outcomes = <outcomes_t>outcomes
+        self.table.probabilities = <probabilities_t>probabilities
         self.table.context = &self.table.state_size
         self.table.key = <key_t>key if key else bytes_key
         self.table.rollout = <rollout_t>rollout

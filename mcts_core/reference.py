@@ -2,7 +2,7 @@
 
 It makes the same choices with the same double-precision operations in the same order, so that
 the compiled search must agree with it bit for bit (tests/mcts_core/test_reference.py). Nothing
-here is fast; nothing here is clever.
+here is fast; nothing here is clever. Rollouts stand in ``mcts_core.reference_world``.
 """
 
 import math
@@ -11,48 +11,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mcts_core.config import SearchConfig
+from mcts_core.reference_world import ReferenceWorld, SplitMix64
 from mcts_core.simulator import ExplicitModel
 
 __all__ = ["ReferenceNode", "SplitMix64", "search"]
-
-MASK = 2**64 - 1
-
-
-class SplitMix64:
-    """The engine's random generator (Steele, Lea & Flood 2014, "Fast splittable PRNGs")."""
-
-    def __init__(self, seed: int) -> None:
-        self.state = seed & MASK
-
-    def next_u64(self) -> int:
-        """The next 64 bits."""
-        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
-        z = self.state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-        return z ^ (z >> 31)
-
-    def uniform(self) -> float:
-        """A float in [0, 1), 53 random bits."""
-        return (self.next_u64() >> 11) * 2.0**-53
-
-    def below(self, n: int) -> int:
-        """An integer in [0, n), n < 2**31 (Lemire 2019 without rejection: bias < n / 2**32)."""
-        return ((self.next_u64() >> 32) * n) >> 32
-
 
 @dataclass(slots=True, eq=False)
 class ReferenceNode:
     """A node of the tree: the state reached by ``action``, or a chance node above its outcomes.
 
     ``value`` is the mean return of taking ``action`` at the parent (reward included), seen by
-    the player who moves at the parent. Children that were tried form a prefix of ``children``.
+    the player who moves at the parent; ``square`` is the sum of squared deviations of the returns
+    from it; ``prior`` of an outcome its probability. Children that were tried form a prefix of ``children``.
     """
 
     action: int = -1
     prior: float = 1.0
     visits: int = 0
     value: float = 0.0
+    square: float = 0.0
     reward: float = 0.0
     state: int = -1
     chance: bool = False
@@ -65,39 +42,11 @@ class ReferenceNode:
 
 @dataclass(slots=True)
 class _Search:
-    model: ExplicitModel
+    world: ReferenceWorld
     config: SearchConfig
-    rng: SplitMix64
     low: float = math.inf
     high: float = -math.inf
     root: ReferenceNode = field(default_factory=ReferenceNode)
-
-    # --- the world -------------------------------------------------------------------------
-
-    def action_count(self, state: int) -> int:
-        offsets = self.model.action_offsets
-        return int(offsets[state + 1] - offsets[state])
-
-    def outcome_count(self, state: int, action: int) -> int:
-        choice = int(self.model.action_offsets[state]) + action
-        return int(self.model.outcome_offsets[choice + 1] - self.model.outcome_offsets[choice])
-
-    def step(self, state: int, action: int) -> tuple[int, int, float, bool, bool]:
-        """Sample (outcome, next state, reward, terminal, does the player to move change)."""
-        model = self.model
-        choice = int(model.action_offsets[state]) + action
-        first, last = (int(x) for x in model.outcome_offsets[choice : choice + 2])
-        edge = first
-        if last - first > 1:
-            u, cumulative = self.rng.uniform(), float(model.probability[first])
-            while edge < last - 1 and u >= cumulative:
-                edge += 1
-                cumulative = cumulative + float(model.probability[edge])
-        to = int(model.next_state[edge])
-        flip = bool(model.player[to] != model.player[state])
-        return edge - first, to, float(model.reward[edge]), bool(model.terminal[edge]), flip
-
-    # --- the four phases of a simulation ------------------------------------------------------
 
     def simulate(self) -> None:
         """Selection, expansion, evaluation, backup (Browne et al. 2012, section 3.1)."""
@@ -113,12 +62,15 @@ class _Search:
             parent_state = node.state
             new_step = child.visits == 0 or child.chance
             if new_step:
-                outcome, to, reward, terminal, flip = self.step(parent_state, child.action)
+                outcome, to, reward, terminal, flip = self.world.step(parent_state, child.action)
             if child.visits == 0:
-                outcomes = self.outcome_count(parent_state, child.action)
+                outcomes = self.world.outcome_count(parent_state, child.action)
                 if outcomes > 1:
                     child.chance = True
-                    child.children = [ReferenceNode(action=i) for i in range(outcomes)]
+                    chances = self.world.probabilities(parent_state, child.action)
+                    child.children = [
+                        ReferenceNode(action=i, prior=_single(p)) for i, p in enumerate(chances)
+                    ]
             arrival = child
             if child.chance:
                 assert child.children
@@ -128,7 +80,7 @@ class _Search:
                 arrival.state, arrival.reward, arrival.flip = to, reward, flip
                 arrival.settled = terminal or depth >= self.config.max_depth
                 depth_left = 0 if arrival.settled else self.config.max_depth - depth
-                self.backup(path, self.evaluate(to, depth_left))
+                self.backup(path, self.world.evaluate(to, depth_left))
                 self.prove(path)
                 return
             if not (arrival.settled or arrival.proven) and arrival.children is None:
@@ -143,21 +95,28 @@ class _Search:
         """Index of the child with the best score; the first of equals."""
         assert node.children
         config, children, tried = self.config, node.children, node.tried
-        untried = tried < len(children)
+        visits = node.visits + (node is self.root)  # its own first evaluation counts
+        untried = tried < opened(config.widening, visits, len(children))
         if untried and config.fpu == "first":
             return tried
         low, scale = self.normaliser()
-        visits = node.visits + (node is self.root)  # its own first evaluation counts
-        if config.selection == "puct":
-            factor = config.exploration * math.sqrt(visits)
-        else:
-            factor = config.exploration * math.sqrt(math.log(visits))
+        weight = config.exploration
+        if config.exploration_base is not None:
+            base = config.exploration_base
+            weight = weight + math.log((visits + base + 1.0) / base)
+        grown = visits if config.selection == "puct" else math.log(visits)
+        factor = weight * math.sqrt(grown)
         best, best_score = 0, -math.inf
         for i in range(tried):
             child = children[i]
             if child.proven:
                 continue  # it has nothing left to tell
-            score = (child.value - low) * scale + self.bonus(factor, child)
+            if config.selection == "ucb1_tuned":
+                variance = child.square * scale * scale / child.visits
+                bonus = weight * tuned_bonus(visits, child.visits, variance)
+            else:
+                bonus = self.bonus(factor, child)
+            score = (child.value - low) * scale + bonus
             if score > best_score:
                 best, best_score = i, score
         if untried:
@@ -191,71 +150,13 @@ class _Search:
 
     def expand(self, node: ReferenceNode, weights: Sequence[float] | None = None) -> None:
         """Give ``node`` its children, in order of falling prior; settle it if there are none."""
-        count = self.action_count(node.state)
+        count = self.world.action_count(node.state)
         if count == 0:
             node.settled = True
             return
         priors = normalise_priors(weights, count, self.config.prior_mix)
         order = sorted(range(count), key=lambda i: -priors[i])
         node.children = [ReferenceNode(action=i, prior=priors[i]) for i in order]
-
-    def evaluate(self, state: int, depth_left: int) -> float:
-        """Discounted return from ``state`` for its player: forced or random moves, then value."""
-        mode = self.config.evaluation
-        if mode == "decisive" and depth_left > 0:
-            return self.evaluate_decisive(state, depth_left)
-        total, weight, terminal = 0.0, 1.0, False
-        while mode != "simulator" and not terminal and depth_left > 0:
-            count = self.action_count(state)
-            if count == 0 or (mode == "forced" and count > 1):
-                break
-            action = self.rng.below(count) if count > 1 else 0
-            _, state, reward, terminal, flip = self.step(state, action)
-            total = total + weight * reward
-            weight = weight * self.config.discount
-            if flip:
-                weight = -weight
-            depth_left -= 1
-        return total + weight * float(self.model.value[state])
-
-    def evaluate_decisive(self, state: int, depth_left: int) -> float:
-        """The same with decisive and anti-decisive moves (Teytaud & Teytaud 2010, "On the huge
-        benefit of decisive moves in Monte-Carlo Tree Search algorithms"): the first move that wins
-        at once; else a random one, taken back if the other player could then win at once and
-        another move is left."""
-        total, weight, terminal = 0.0, 1.0, False
-        winner = self.winning_move(state)
-        while not terminal and depth_left > 0 and (count := self.action_count(state)) > 0:
-            moves = list(range(count))
-            while True:
-                choice = winner
-                if choice is None:
-                    choice = self.rng.below(len(moves)) if len(moves) > 1 else 0
-                _, to, reward, terminal, flip = self.step(state, moves[choice])
-                if terminal or depth_left == 1:
-                    break
-                winner = self.winning_move(to)
-                if winner is None or not flip or len(moves) == 1:
-                    break
-                winner = None
-                moves[choice] = moves[-1]
-                moves.pop()
-            total = total + weight * reward
-            weight = weight * self.config.discount
-            if flip:
-                weight = -weight
-            state = to
-            depth_left -= 1
-        return total + weight * float(self.model.value[state])
-
-    def winning_move(self, state: int) -> int | None:
-        """The first move that ends the world with the highest reward."""
-        assert self.config.value_range is not None
-        for action in range(self.action_count(state)):
-            _, _, reward, terminal, _ = self.step(state, action)
-            if terminal and reward >= self.config.value_range[1]:
-                return action
-        return None
 
     def backup(self, path: list[ReferenceNode], worth: float | None) -> None:
         """Carry the return up. ``worth`` None: the last node is settled, its mean is reused."""
@@ -267,7 +168,11 @@ class _Search:
                 value = at_least_proven(node, path[i + 1], value) if i < last else value
                 value = node.reward + self.config.discount * (-value if node.flip else value)
             node.visits += 1
-            node.value = node.value + (value - node.value) * (1.0 / node.visits)
+            mean = node.value + (value - node.value) * (1.0 / node.visits)
+            node.square += (value - node.value) * (value - mean)
+            node.value = mean
+            if node.chance and self.config.chance == "expected":
+                node.value = value = expected(node)
             if not path[i - 1].chance:
                 self.see(node.value)
         root = path[0]
@@ -287,20 +192,59 @@ class _Search:
             return
         last.proven = True
         for i in range(len(path) - 1, 0, -1):
-            parent, best = path[i - 1], path[i].value
-            if parent.chance:
+            parent = path[i - 1]
+            best = self.proven_value(path, i - 1)
+            if best is None:
                 return
-            assert parent.children
-            if not (limit is not None and best >= limit[1]):
-                if not all(child.proven for child in parent.children):
-                    return
-                best = max(child.value for child in parent.children)
             parent.proven = True
-            if i > 1:
+            if i > 1 and not parent.chance:
                 best = parent.reward + self.config.discount * (-best if parent.flip else best)
-                if not path[i - 2].chance:
-                    self.see(best)
+            if i > 1 and not path[i - 2].chance:
+                self.see(best)
             parent.value = best
+
+    def proven_value(self, path: list[ReferenceNode], i: int) -> float | None:
+        """The exact value of a node of the path, if its children's proven values say it."""
+        node, best, limit = path[i], path[i + 1].value, self.config.value_range
+        children = node.children or []
+        if node.chance:
+            if self.config.chance != "expected" or not all(child.proven for child in children):
+                return None
+            chances = self.world.probabilities(path[i - 1].state, node.action)
+            total = 0.0
+            for chance, child in zip(chances, children, strict=True):
+                total = total + chance * child.value
+            return total
+        if limit is not None and best >= limit[1]:
+            return best
+        if not all(child.proven for child in children):
+            return None
+        return max(child.value for child in children)
+
+
+def opened(widening: tuple[float, float] | None, visits: int, count: int) -> int:
+    """How many of ``count`` actions a node may open: max(1, floor(k N^alpha))."""
+    if widening is None:
+        return count
+    wanted = widening[0] * float(visits) ** widening[1]
+    return count if wanted >= count else max(1, math.floor(wanted))
+
+
+def tuned_bonus(parent_visits: int, visits: int, variance: float) -> float:
+    """sqrt(ln N / n min(1/4, V + sqrt(2 ln N / n))) (Auer et al. 2002, section 4)."""
+    share = math.log(parent_visits) / visits
+    return math.sqrt(share * min(0.25, variance + math.sqrt(2.0 * share)))
+
+
+def expected(chance: ReferenceNode) -> float:
+    """Probabilities times values of the outcomes seen, over the sum of their probabilities (the
+    partial Bellman backup of Keller & Helmert 2013, "Trial-based heuristic tree search")."""
+    total = weight = 0.0
+    for outcome in chance.children or []:
+        if outcome.visits > 0:
+            total = total + outcome.prior * outcome.value
+            weight = weight + outcome.prior
+    return total / weight
 
 
 def at_least_proven(node: ReferenceNode, tried: ReferenceNode, value: float) -> float:
@@ -344,7 +288,7 @@ def search(
     Returns:
         The root; ``children`` is None where it has no action.
     """
-    run = _Search(model, config, SplitMix64(config.seed))
+    run = _Search(ReferenceWorld(model, config, SplitMix64(config.seed)), config)
     run.root.state = root_state
     run.expand(run.root, prior)
     if run.root.children is not None:

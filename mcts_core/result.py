@@ -41,7 +41,8 @@ class SearchTree:
         visits: int32 [N].
         value: float64 [N], mean return of taking this action at the parent, reward included, for
             the player who moves at the parent; for the root the mean return of a simulation.
-        prior: float64 [N], probability of the action before the search, 0 to 1.
+        prior: float64 [N], probability of the action before the search, 0 to 1; of an outcome of
+            chance its own, where the simulator lists them, else 1.
         reward: float64 [N], reward received on arrival; 0 for chance nodes.
         kind: uint8 [N], DECISION, CHANCE (an action whose outcome is drawn) or OUTCOME.
         ended: bool [N], the world or the horizon ends here.

@@ -60,7 +60,7 @@ cdef class Search:
         if evaluate_batch is not None and not callable(evaluate_batch):
             raise ConfigError("evaluate_batch", evaluate_batch, "None or a function")
         if config.transpositions and simulator.table.key == NULL:
-            raise ConfigError("transpositions", True, "False: the simulator gives no key of a state")
+            raise ConfigError("transpositions", True, "False: the simulator gives no state keys")
         self.simulator = simulator
         self.rule = rule_of(config.selection)
         self.prior = prior_array(prior)

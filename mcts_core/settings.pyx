@@ -5,8 +5,8 @@ from libc.stdint cimport uintptr_t
 
 from mcts_core.errors import ConfigError
 
-from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT, EVALUATE_SIMULATOR, Simulation,
-                                Widening)
+from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT,
+                                EVALUATE_SIMULATOR, Simulation, Widening)
 from mcts_core.selection cimport (FPU_FIRST, FPU_NUMBER, FPU_PARENT, RULE_GUMBEL, RULE_PUCT,
                                   RULE_ROW, RULE_UCB1, RULE_UCB1_TUNED, rescale, row_t)
 from mcts_core.tree cimport COLUMN_HOME, COLUMN_IN_FLIGHT, COLUMN_RAW, COLUMN_SQUARE
@@ -56,6 +56,7 @@ cdef int take_settings(Simulation *s, object config, object rule) except -1:
     s.discount = config.discount
     s.prior_mix = config.prior_mix
     s.solver = config.solver
+    s.expected = config.chance == "expected" and s.table.probabilities != NULL
     take_widening(&s.widening, config.widening)
     take_widening(&s.chance_widening, config.chance_widening)
     s.virtual_loss = config.virtual_loss

@@ -7,18 +7,20 @@ from libc.string cimport memcmp, memcpy
 
 from mcts_core.context cimport (EVALUATE_DECISIVE, EVALUATE_FORCED, EVALUATE_ROLLOUT,
                                 EVALUATE_SIMULATOR, legal, monotonic_ns, push, release, step,
-                                value_of)
+                                value_of, widen)
 from mcts_core.decisive cimport play_decisive
 from mcts_core.expansion cimport expand
 from mcts_core.gumbel cimport advance_halving
 from mcts_core.native cimport STATUS_NO_MEMORY, STATUS_TAKEN, STEP_TERMINAL, STEP_TURN
+from mcts_core.proof cimport prove
 from mcts_core.rng cimport below, uniform
 from mcts_core.selection cimport fill_tables, reciprocal, select_child, widen_range
 from mcts_core.transpositions cimport back_up_shared, find, prove_shared, remember
 from mcts_core.variants cimport opened, select_variant
 from mcts_core.tree cimport (NODE_CHANCE, NODE_OPEN, NODE_PROVEN, NODE_SETTLED, NODE_SOME_PROVEN,
                              NODE_TERMINAL, NODE_TURN, NODE_NEXT_READY, NONE, Arena, add_outcome,
-                             add_outcomes, arena_grow_states, at_least_proven, state_at, touch_next)
+                             add_outcomes, arena_grow_states, at_least_proven, expected, state_at,
+                             touch_next)
 
 fill_tables()
 
@@ -47,7 +49,7 @@ cdef int simulate(Simulation *s) noexcept nogil:
         if tree.flags[node] & ENDS or (tree.home != NULL and tree.solved[node]):
             back_up(s, tree.value[node] if tree.home == NULL else tree.mean[node], True)
             if s.solver:
-                prove(s)
+                prove_path(s)
             break
     if status < 0:
         s.rng = rng_before
@@ -75,8 +77,8 @@ cdef int descend(Simulation *s, int32_t node, int32_t depth, int32_t *arrival) n
         return 0
     if s.collecting and under_way(tree, child) and tree.flags[child] & NODE_CHANCE == 0:
         return STATUS_TAKEN
-    if tree.flags[child] & NODE_OPEN and tree.visits[child] > 0 and tree.node[child].child_count >= \
-            opened(s.chance_widening.k, s.chance_widening.alpha, tree.visits[child], LARGEST):
+    if tree.flags[child] & NODE_OPEN and tree.visits[child] > 0 and tree.node[child].child_count \
+            >= opened(s.chance_widening.k, s.chance_widening.alpha, tree.visits[child], LARGEST):
         arrival[0] = draw_known(s, child)
         return push(s, arrival[0])
     flags = step(s, state_at(tree, tree.node[node].state), tree.action[child],
@@ -138,6 +140,8 @@ cdef int32_t open_chance(Simulation *s, int32_t node, int32_t child, int32_t fla
                              s.arena.action[child])
     if count > 1:
         status = add_outcomes(&s.arena, child, count)
+        if status >= 0:
+            status = weigh_outcomes(s, node, child)
         count = status if status < 0 else count
     if count < 0:
         release(s, s.scratch)
@@ -147,6 +151,22 @@ cdef int32_t open_chance(Simulation *s, int32_t node, int32_t child, int32_t fla
     elif count == 0:
         s.arena.flags[child] |= NODE_CHANCE | NODE_OPEN
     return flags
+
+
+cdef int weigh_outcomes(Simulation *s, int32_t node, int32_t chance) noexcept nogil:
+    """Give the outcomes of a chance node their probabilities, if they are known. 0, or a status."""
+    cdef Arena *tree = &s.arena
+    cdef int32_t first = tree.node[chance].first_child, count = tree.node[chance].child_count, i
+    cdef int status = 0
+    if s.table.probabilities == NULL:
+        return 0
+    if count > s.wide and widen(s, count) < 0:
+        return STATUS_NO_MEMORY
+    status = s.table.probabilities(s.table.context, state_at(tree, tree.node[node].state),
+                                   tree.action[chance], s.weights)
+    for i in range(count if status == 0 else 0):
+        tree.prior[first + i] = <float>s.weights[i]
+    return status
 
 
 cdef int32_t find_outcome(Simulation *s, int32_t chance, double reward,
@@ -244,43 +264,14 @@ cdef void finish(Simulation *s, double worth, bint settled) noexcept nogil:
         s.arena.raw[s.path[s.path_length - 1]] = worth
     back_up(s, worth, False)
     if s.solver and settled:
-        prove(s)
+        prove_path(s)
 
 
-cdef void prove(Simulation *s) noexcept nogil:
-    """The last node of the path is settled: prove it, and what that proves above it."""
-    cdef Arena *tree = &s.arena
-    cdef int32_t i = s.path_length - 1, parent, child
-    cdef double best
-    if tree.home != NULL:
+cdef inline void prove_path(Simulation *s) noexcept nogil:
+    if s.arena.home != NULL:
         prove_shared(s)
-        return
-    if tree.flags[s.path[i]] & NODE_PROVEN:
-        return                              # known before
-    tree.flags[s.path[i]] |= NODE_PROVEN
-    while i > 0:
-        parent = s.path[i - 1]
-        tree.flags[parent] |= NODE_SOME_PROVEN
-        if tree.flags[parent] & NODE_CHANCE:
-            return
-        best = tree.value[s.path[i]]
-        if not (s.rule.fixed_range and best >= s.rule.high):
-            if tree.node[parent].tried < tree.node[parent].child_count:
-                return
-            for child in range(tree.node[parent].first_child,
-                               tree.node[parent].first_child + tree.node[parent].child_count):
-                if tree.flags[child] & NODE_PROVEN == 0:
-                    return
-                if tree.value[child] > best:
-                    best = tree.value[child]
-        tree.flags[parent] |= NODE_PROVEN
-        i -= 1
-        if i > 0:
-            best = tree.node[parent].reward + s.discount * (
-                -best if tree.flags[parent] & NODE_TURN else best)
-            if tree.flags[s.path[i - 1]] & NODE_CHANCE == 0:
-                widen_range(&s.rule, best, best)
-        tree.value[parent] = best
+    else:
+        prove(s)
 
 
 cdef inline bint roll_out(Simulation *s, const void *state, int32_t depth,
@@ -398,6 +389,9 @@ cdef void back_up_any(Simulation *s, double value, bint settled) noexcept nogil:
         if tree.square != NULL:
             take_deviation(tree, index, value)
         tree.value[index] += (value - tree.value[index]) * reciprocal(tree.visits[index])
+        if flags & NODE_CHANCE and s.expected and flags & NODE_OPEN == 0:
+            value = expected(tree, index)
+            tree.value[index] = value
         if tree.flags[parent] & NODE_CHANCE == 0:
             if tree.visits[index] == 1 and tree.in_flight == NULL:
                 tree.node[parent].tried += 1

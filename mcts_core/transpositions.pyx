@@ -10,9 +10,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from mcts_core.native cimport STATUS_NO_MEMORY
+from mcts_core.proof cimport decides
 from mcts_core.selection cimport fill_tables, reciprocal, widen_range
-from mcts_core.tree cimport (NODE_CHANCE, NODE_NEXT_READY, NODE_PROVEN, NODE_SOME_PROVEN, NODE_TURN, NONE, Arena,
-                             at_least_proven, first_tried, next_tried)
+from mcts_core.tree cimport (NODE_CHANCE, NODE_NEXT_READY, NODE_OPEN, NODE_PROVEN, NODE_SOME_PROVEN,
+                             NODE_TURN, NONE, Arena, at_least_proven, expected, first_tried,
+                             next_tried)
 
 fill_tables()
 
@@ -102,7 +104,12 @@ cdef void back_up_shared(Simulation *s, double value, bint settled) noexcept nog
         tree.visits[edge] += 1
         tree.visited += tree.visits[edge] == 1
         if tree.flags[edge] & NODE_CHANCE:
-            tree.value[edge] += (value - tree.value[edge]) * reciprocal(tree.visits[edge])
+            if s.expected and tree.flags[edge] & NODE_OPEN == 0:
+                refresh(s, edge)
+                value = expected(tree, edge)
+                tree.value[edge] = value
+            else:
+                tree.value[edge] += (value - tree.value[edge]) * reciprocal(tree.visits[edge])
         else:
             if tree.flags[home] & NODE_SOME_PROVEN and i < last:
                 value = at_least_proven(tree, home, s.path[i + 1], value)
@@ -132,7 +139,7 @@ cdef void prove_shared(Simulation *s) noexcept nogil:
     """The last place of the path is settled or proven: carry that up the path. Other ways to the
     same states take it up when they are gone next."""
     cdef Arena *tree = &s.arena
-    cdef int32_t i = s.path_length - 1, home
+    cdef int32_t i = s.path_length - 1, home, above
     cdef double best = tree.mean[tree.home[s.path[i]]]
     if tree.flags[s.path[i]] & NODE_PROVEN:
         return                              # known before
@@ -144,31 +151,13 @@ cdef void prove_shared(Simulation *s) noexcept nogil:
         if i == 0:
             tree.value[0] = best
             return
-        tree.value[s.path[i]] = seen_from_above(s, s.path[i], best)
+        tree.value[s.path[i]] = best if tree.flags[s.path[i]] & NODE_CHANCE \
+            else seen_from_above(s, s.path[i], best)
         home = tree.home[s.path[i - 1]]
         tree.flags[home] |= NODE_SOME_PROVEN
-        if tree.flags[home] & NODE_CHANCE:
-            return
-        widen_range(&s.rule, tree.value[s.path[i]], tree.value[s.path[i]])
-        if not decides(s, home, tree.value[s.path[i]], &best):
+        if tree.flags[home] & NODE_CHANCE == 0:
+            widen_range(&s.rule, tree.value[s.path[i]], tree.value[s.path[i]])
+        above = NONE if i < 2 else tree.home[s.path[i - 2]]
+        if not decides(s, above, home, tree.value[s.path[i]], &best):
             return
         i -= 1
-
-
-cdef bint decides(const Simulation *s, int32_t node, double value, double *best) noexcept nogil:
-    """Is the node proven now that one of its actions is proven to be worth ``value``? Then
-    ``best`` is its own value."""
-    cdef const Arena *tree = &s.arena
-    cdef int32_t child
-    best[0] = value
-    if s.rule.fixed_range and value >= s.rule.high:
-        return True
-    if tree.node[node].tried < tree.node[node].child_count:
-        return False
-    for child in range(tree.node[node].first_child,
-                       tree.node[node].first_child + tree.node[node].child_count):
-        if tree.flags[child] & NODE_PROVEN == 0:
-            return False
-        if tree.value[child] > best[0]:
-            best[0] = tree.value[child]
-    return True

@@ -176,6 +176,18 @@ cdef inline int32_t next_tried(const Arena *arena, int32_t parent, int32_t child
     return child + 1 if child + 1 < node.first_child + node.tried else NONE
 
 
+cdef inline double expected(const Arena *arena, int32_t chance) noexcept nogil:
+    """Probabilities times values of the outcomes seen, over the sum of their probabilities (the
+    partial Bellman backup of Keller & Helmert 2013, "Trial-based heuristic tree search")."""
+    cdef int32_t first = arena.node[chance].first_child, i
+    cdef double total = 0.0, weight = 0.0
+    for i in range(first, first + arena.node[chance].child_count):
+        if arena.visits[i] > 0:
+            total = total + arena.prior[i] * arena.value[i]
+            weight = weight + arena.prior[i]
+    return total / weight
+
+
 cdef inline double best_proven(const Arena *arena, int32_t node) noexcept nogil:
     """The value of the best proven action, which its player can always have; else -infinity."""
     cdef int32_t first = arena.node[node].first_child, i

@@ -225,7 +225,7 @@ cdef object arena_arrays(const Arena *arena):
         depth=np.asarray(depth_of)[index],
         visits=np.asarray(<int32_t[:arena.size]>arena.visits)[index],
         value=np.asarray(<double[:arena.size]>arena.value)[index],
-        prior=np.where(kind == result.OUTCOME, 1.0,
+        prior=np.where((kind == result.OUTCOME) & open_below(arena, index, parent), 1.0,
                        np.asarray(<float[:arena.size]>arena.prior)[index].astype(np.float64)),
         reward=reward,
         kind=kind,
@@ -234,6 +234,12 @@ cdef object arena_arrays(const Arena *arena):
         home=homes_of(arena, index, np.asarray(export_of)),
     )
     return tree, index
+
+
+cdef object open_below(const Arena *arena, object index, object parent):
+    """For each exported node: does it stand below a chance node whose outcomes are not listed?"""
+    flags = np.asarray(<uint8_t[:arena.size]>arena.flags)
+    return (flags[index[parent]] & NODE_OPEN) != 0
 
 
 cdef object homes_of(const Arena *arena, object index, object export_of):

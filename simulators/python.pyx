@@ -20,7 +20,7 @@ from mcts_core.simulator import SimulatedStep
 from simulators.awaiting import Resume, short
 
 from mcts_core.native cimport (LIMIT, STEP_TURN, evaluate_t, key_t, legal_t, outcomes_t, prior_t,
-                               release_t, step_t)
+                               probabilities_t, release_t, step_t)
 from simulators.answers cimport Answers, Box, Move, action_at, place
 from simulators.calls cimport (Method, StepLayout, call, forget, forget_any, hold, item_of,
                                layout_of, length_of, read_number, read_step, take_over, taken_apart)
@@ -74,6 +74,7 @@ cdef class PythonSimulator(Answers):
         self.table.release = <release_t>release
         if self.outcomes_of is not None:
             self.table.outcomes = <outcomes_t>outcomes
+            self.table.probabilities = <probabilities_t>probabilities
         self.table.key = <key_t>key
         if self.priors_of is not None:
             self.table.prior = <prior_t>prior
@@ -226,6 +227,18 @@ cdef int32_t prior(void *context, const void *state, int32_t count, double *weig
 
 cdef int32_t outcomes(void *context, const void *state, int32_t action) noexcept:
     return len((<Box>(<Slot *>state).box).kept.moves[action])   # the step before has put them there
+
+
+cdef int32_t probabilities(void *context, const void *state, int32_t action,
+                           double *chances) noexcept:
+    cdef Move move
+    cdef double before = 0.0
+    cdef int32_t i = 0
+    for move in (<Box>(<Slot *>state).box).kept.moves[action]:
+        chances[i] = move.cumulative - before
+        before = move.cumulative
+        i += 1
+    return 0
 
 
 cdef int32_t key(void *context, const void *state, uint64_t *number) noexcept:

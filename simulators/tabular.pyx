@@ -76,6 +76,16 @@ cdef int32_t prior_of(void *context, const void *state, int32_t count,
     return 0
 
 
+cdef int32_t probabilities_of(void *context, const void *state, int32_t action,
+                              double *probabilities) noexcept nogil:
+    cdef const Model *model = <const Model *>context
+    cdef int32_t choice = model.action_offsets[(<const int32_t *>state)[0]] + action
+    cdef int32_t first = model.outcome_offsets[choice], i
+    for i in range(model.outcome_offsets[choice + 1] - first):
+        probabilities[i] = model.probability[first + i]
+    return 0
+
+
 cdef int32_t key_of(void *context, const void *state, uint64_t *key) noexcept nogil:
     key[0] = <uint64_t>(<const int32_t *>state)[0]
     return 0
@@ -169,6 +179,7 @@ cdef class TabularModel(SimulatorHandle):
         self.table.prior = NULL
         if self.model.prior != NULL:
             self.table.prior = prior_of
+        self.table.probabilities = probabilities_of
         self.table.release = NULL
         self.table.key = key_of
         return 0
