@@ -1,4 +1,4 @@
-# The words of this project: demo test check bench build debug wheel lint types clean.
+# The words of this project: demo test check bench bench-peers build debug wheel lint types clean.
 # Everything is built into .venv; nothing outside the checkout is touched.
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ SOURCES := setup.py $(shell find mcts_core simulators router -name '*.pyx' -o -n
 PACKAGES := harness_router mcts_core simulators router
 COMPILED := $(subst /,.,$(basename $(wildcard mcts_core/*.pyx simulators/*.pyx)))
 
-.PHONY: demo test check bench build debug wheel lint types clean
+.PHONY: demo test check bench bench-peers build debug wheel lint types clean
 
 demo: build  ## build, then decide the first tool of three real situations
 	@for graph in examples/*.json; do \
@@ -25,9 +25,23 @@ test: build  ## build, then pass all tests
 
 check: lint types test debug wheel  ## all that .ci/run asks for
 
+# An interpreter that has the peers: PEERS=... make bench; without any their rows say so.
+PEERS_VENV := .venv-peers
+PEERS ?= $(firstword $(wildcard $(PEERS_VENV)/bin/python) $(BIN)/python)
+
 bench: build  ## benchmarks, peers and floors side by side
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds \
 	  --benchmark-sort=name
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.engine_speed --peers-python $(PEERS)
+
+bench-peers: $(PEERS_VENV)/.installed  ## the peers that bench measures, in an environment of their own
+
+$(PEERS_VENV)/.installed: pyproject.toml
+	test -x $(PEERS_VENV)/bin/python || $(PYTHON) -m venv $(PEERS_VENV)
+	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["peers"], sep="\n")' > $(PEERS_VENV)/peers.txt
+	$(PEERS_VENV)/bin/python -m pip install --quiet -r $(PEERS_VENV)/peers.txt
+	$(PEERS_VENV)/bin/python -m pip install --quiet --no-deps LightZero gumbel-mcts
+	touch $@
 
 build: $(VENV)/.built
 
@@ -64,7 +78,7 @@ wheel: build  ## build the wheel, install it elsewhere, use it from another fold
 	cd / && "$(CURDIR)/build/wheel-venv/bin/python" -I "$(CURDIR)/tests/wheel_smoke.py" "$(CURDIR)/examples"
 
 clean:
-	rm -rf build dist $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info
+	rm -rf build dist $(VENV) $(PEERS_VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info
 	find $(PACKAGES) -name '*.so' -delete
 	find $(PACKAGES) -name '*.c' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

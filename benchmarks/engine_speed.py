@@ -1,30 +1,38 @@
 """How fast the engine is: beside its floor in C and its peers, in one run, in interleaved rounds.
 
+    make bench                                  # all that follows, after the other benchmarks
     python -m benchmarks.engine_speed [--simulations 1000,10000,100000] [--quick] [--json]
-        [--peers-python /tmp/peers/bin/python] [--only WORD]
+        [--peers-python .venv-peers/bin/python] [--only WORD]
 
 Million simulations a second of wall time, medians; a ratio is the median of the rounds' own
-ratios. Ours includes making the Search, the floor keeps its arena between runs. Worlds:
+ratios. Ours includes making the Search (not its settings), the floor keeps its arena. Worlds:
 "connect four" with random rollouts (floor, OpenSpiel), "tree" with b actions and d levels, every
-leaf worth the same (floor, peers), "python" simulators with random rollouts (a loop that makes the
-same calls of the simulator, peers).
+leaf worth the same (floor, peers), "batches" the same with a function that evaluates several leaves
+a call (peers that take a leaf of each of several trees; "in all": the simulations are shared out
+among the trees, "each": every tree gets as many as ours), "python" simulators with random rollouts
+(a loop that makes the same calls of the simulator, peers). "growth" is how much longer a simulation
+among many takes; "bytes" are counted.
 """
 
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.progress import Progress
 
+from benchmarks.batch_worlds import BATCHES, our_batches
+from benchmarks.contest import Cell, Contestant, Timed, growth, measure_world
 from benchmarks.engine_worlds import (
     PYTHON_WORLDS,
     TREES,
@@ -32,30 +40,21 @@ from benchmarks.engine_worlds import (
     floor_tree,
     native_connect_four,
     native_tree,
+    one_node,
     our_tree,
     python_floor,
     python_world,
 )
-from benchmarks.floor import FloorError, compiler, cpu_model, is_vectorised
+from benchmarks.floor import compiler, cpu_model, is_vectorised
+from benchmarks.node_bytes import WORLDS as BYTES_OF
+from benchmarks.node_bytes import node_bytes
 from benchmarks.peers import PEERS
 
-Timed = Callable[[int], tuple[float, int]]
-"""simulations -> (seconds, simulations that were run in them)."""
-
-
-@dataclass(slots=True)
-class Contestant:
-    """One line of a table: ``speeds`` [rounds] in simulations a second, or why there are none."""
-
-    name: str
-    timed: Timed | None
-    note: str = ""  # a version, or why there is nothing to measure
-    most: int = 2**31 - 2
-    speeds: list[float] = field(default_factory=list)
-
-    @property
-    def median(self) -> float | None:
-        return statistics.median(self.speeds) if self.speeds else None
+Table = tuple[str, int, list[Contestant]]
+"""A world's title, the least simulations that mean anything, and who takes part."""
+GROWTH = (1_000, 10_000, 100_000, 1_000_000)
+CHILDREN = (8, 16, 32, 64, 256, 1024)
+MEMORY_AT = 100_000
 
 
 class Peers:
@@ -79,15 +78,14 @@ class Peers:
             raise click.ClickException("the process of the peers ended")
         return json.loads(line)
 
-    def timed(self, peer: str, world: str, branching: int = 8, depth: int = 6) -> Timed:
+    def timed(self, peer: str, world: str, trees: int = 1, shared: bool = False) -> Timed:
+        """``shared``: the simulations asked for are divided among the trees."""
+
         def run(simulations: int) -> tuple[float, int]:
-            ask = {"peer": peer, "world": world, "simulations": simulations}
+            each = max(simulations // trees, 1) if shared else simulations
+            ask = {"peer": peer, "world": world, "simulations": each, "trees": trees}
             assert self.process.stdin is not None
-            print(
-                json.dumps({**ask, "branching": branching, "depth": depth}),
-                file=self.process.stdin,
-                flush=True,
-            )
+            print(json.dumps(ask), file=self.process.stdin, flush=True)
             answer = self._answer()
             if "error" in answer:
                 raise RuntimeError(answer["error"])
@@ -95,45 +93,66 @@ class Peers:
 
         return run
 
-    def contestants(self, world: str, branching: int = 8, depth: int = 6) -> Iterator[Contestant]:
+    def contestants(self, world: str) -> Iterator[Contestant]:
         for name, peer in PEERS.items():
             if world in peer.worlds:
-                version = self.versions.get(name)
-                timed = self.timed(name, world, branching, depth) if version else None
-                note = version or "not installed"
-                yield Contestant(name, timed, note, peer.most)
+                yield self._contestant(name, name, self.timed(name, world), peer.most)
+
+    def batched(self, trees: int) -> Iterator[Contestant]:
+        """Batches of one leaf of each tree: as many simulations in all as ours, and in each tree.
+        Only LightZero takes part at all sizes, for the others compile anew for each."""
+        for name, peer in PEERS.items():
+            if "batches" in peer.worlds and (trees == 64 or peer.package == "LightZero"):
+                timed = self.timed(name, "batches", trees, shared=True)
+                title = f"{name}, {trees} {'tree' if trees == 1 else 'trees'}"
+                yield self._contestant(name, f"{title}, in all", timed, 100_000)
+                if trees > 1:
+                    timed = self.timed(name, "batches", trees)
+                    yield self._contestant(name, f"{title}, each", timed, peer.most)
+
+    def _contestant(self, peer: str, title: str, timed: Timed, most: int) -> Contestant:
+        version = self.versions.get(peer)
+        return Contestant(title, timed if version else None, version or "not installed", most)
+
+    def tell_missing(self) -> None:
+        """Loudly, on stderr: a table without peers is half a table."""
+        wanted = {peer.package: self.versions.get(name) for name, peer in PEERS.items()}
+        missing = [package for package, version in wanted.items() if version is None]
+        if missing:
+            click.secho(
+                f"NOT MEASURED, for they are not installed: {', '.join(missing)}.\n"
+                "Run make bench-peers once (it builds .venv-peers), or give --peers-python.",
+                fg="red",
+                bold=True,
+                err=True,
+            )
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+        self.process.communicate()  # closes both ends and waits
 
 
-def tables(peers: Peers) -> Iterator[tuple[str, int, list[Contestant]]]:
-    """Each world's title, the least simulations that mean anything, and who takes part."""
-    ours = native_connect_four()
+def tables(peers: Peers) -> Iterator[Table]:
+    """All but growth."""
     yield (
         "connect four, rollouts, native simulator",
         1,
         [
-            Contestant("ours", ours, "" if ours else "not yet"),
+            Contestant("ours", native_connect_four()),
             *floors(floor_connect_four),
             *(c for c in peers.contestants("connect_four") if c.name.startswith("OpenSpiel")),
         ],
     )
-    for branching, depth in TREES:
-        for rule in ("ucb1", "puct"):
-            others = peers.contestants("tree") if (branching, depth) == (8, 6) else ()
-            yield (
-                f"tree {branching} x {depth}, {rule}",
-                2 * branching,
-                [
-                    Contestant("ours", our_tree(branching, depth, rule)),
-                    Contestant("ours, numba simulator", native_tree(branching, depth, rule)),
-                    *floors(partial(floor_tree, branching, depth, rule)),
-                    *others,
-                ],
-            )
+    yield from tree_tables(peers)
+    for size in BATCHES:
+        yield (
+            f"batches of {size}, tree 8 x 6, evaluator of constants",
+            4 * size,
+            [
+                Contestant("ours, priors and values", our_batches(size, priors=True)),
+                Contestant("ours, values alone", our_batches(size, priors=False)),
+                *peers.batched(size),
+            ],
+        )
     for world, name in PYTHON_WORLDS.items():
         yield (
             f"python {name}, rollouts",
@@ -150,6 +169,51 @@ def tables(peers: Peers) -> Iterator[tuple[str, int, list[Contestant]]]:
         )
 
 
+def tree_tables(peers: Peers) -> Iterator[Table]:
+    """The tree alone."""
+    for branching, depth in TREES:
+        for rule in ("ucb1", "puct"):
+            yield (
+                f"tree {branching} x {depth}, {rule}",
+                2 * branching,
+                [
+                    Contestant("ours", our_tree(branching, depth, rule)),
+                    Contestant("ours, numba simulator", native_tree(branching, depth, rule)),
+                    *floors(partial(floor_tree, branching, depth, rule)),
+                    *(peers.contestants("tree") if (branching, depth) == (8, 6) else ()),
+                ],
+            )
+
+
+def growth_tables() -> Iterator[Table]:
+    """From a thousand simulations to a million, ours and the floor."""
+    yield (
+        "growth, connect four, rollouts",
+        1,
+        [Contestant("ours", native_connect_four()), *floors(floor_connect_four)],
+    )
+    for rule in ("ucb1", "puct"):
+        make = partial(floor_tree, 8, 6, rule)
+        yield (
+            f"growth, tree 8 x 6, {rule}",
+            1,
+            [Contestant("ours", our_tree(8, 6, rule)), *floors(make)],
+        )
+
+
+def node_tables() -> Iterator[Table]:
+    """The engine's own rows beside the same rules compiled by numba."""
+    for rule in ("ucb1", "puct"):
+        yield (
+            f"one node, 8 visits a child, {rule}",
+            1,
+            [
+                Contestant("C", one_node(rule)),
+                Contestant("numba", one_node(f"{rule}_numba")),
+            ],
+        )
+
+
 def floors(make: Callable[[bool], Timed]) -> Iterator[Contestant]:
     """The floor in both its forms."""
     has_compiler = compiler() is not None
@@ -158,65 +222,6 @@ def floors(make: Callable[[bool], Timed]) -> Iterator[Contestant]:
             *(name, make(ahead) if has_compiler else None),
             *("" if has_compiler else "no C compiler",),
         )
-
-
-def measure_world(
-    contestants: list[Contestant], sizes: list[int], rounds: int, seconds: float
-) -> dict[str, dict[str, Any]]:
-    """name -> {"note", "speed": {size: median}, "ours_over": {size: median of the ratios}}."""
-    cells: dict[str, dict[str, Any]] = {
-        c.name: {"note": c.note, "speed": {}, "ours_over": {}} for c in contestants
-    }
-    for size in sizes:
-        ratios = measure(contestants, size, rounds, seconds)
-        for c in contestants:
-            many = ratios.get(c.name)
-            cells[c.name]["note"] = c.note
-            cells[c.name]["speed"][size] = c.median
-            cells[c.name]["ours_over"][size] = statistics.median(many) if many else None
-    return cells
-
-
-def measure(
-    contestants: list[Contestant], simulations: int, rounds: int, seconds: float
-) -> dict[str, list[float]]:
-    """Interleaved rounds; a contestant drops out once it has had ``seconds``.
-
-    Short searches are repeated within a round until it takes some 20 ms. Returns for each but the
-    first [rounds] the first's speed over its own.
-    """
-    running = [c for c in contestants if c.timed and simulations <= c.most]
-    spent = dict.fromkeys((c.name for c in running), 0.0)
-    repeats: dict[str, int] = {}
-    ratios: dict[str, list[float]] = {}
-    for c in contestants:
-        c.speeds = []
-    for c in list(running):  # one run for caches, arenas and compilation, uncounted
-        assert c.timed is not None
-        try:
-            took, _ = c.timed(simulations)
-        except (RuntimeError, FloorError) as error:
-            c.note = str(error)
-            running.remove(c)
-            continue
-        repeats[c.name] = max(1, min(1000, int(0.02 / max(took, 1e-9))))
-        spent[c.name] = took if took > seconds / 2 else 0.0
-    for _ in range(rounds):
-        speeds: dict[str, float] = {}
-        for c in running:
-            if c.speeds and spent[c.name] > seconds:
-                continue
-            assert c.timed is not None
-            runs = [c.timed(simulations) for _ in range(repeats[c.name])]
-            took = sum(run[0] for run in runs)
-            spent[c.name] += took
-            speeds[c.name] = sum(run[1] for run in runs) / took
-            c.speeds.append(speeds[c.name])
-        ours = speeds.get(contestants[0].name)
-        for name, speed in speeds.items():
-            if ours is not None and name != contestants[0].name:
-                ratios.setdefault(name, []).append(ours / speed)
-    return ratios
 
 
 def machine() -> dict[str, str]:
@@ -263,39 +268,79 @@ def main(
     if quick:
         sizes, rounds, seconds = [1_000, 10_000], 3, 1.0
     start = time.perf_counter()
-    found: dict[str, Any] = {"machine": machine(), "worlds": {}}
+    found: dict[str, Any] = {"machine": machine(), "worlds": {}, "bytes": {}}
     peers = Peers(peers_python)
     if not as_json:
         for key, value in found["machine"].items():
             click.echo(f"{key:<10}{value}")
+        peers.tell_missing()
     try:
-        for title, least, contestants in tables(peers):
-            if only not in title:
-                continue
-            cells = measure_world(contestants, [n for n in sizes if n >= least], rounds, seconds)
-            found["worlds"][title] = cells
-            if not as_json:
-                print_table(title, cells, sizes)
+        growing = [n for n in GROWTH if not quick or n <= max(sizes)]
+        work = [(table, sizes) for table in tables(peers)]
+        work += [(table, [8 * children for children in CHILDREN]) for table in node_tables()]
+        work += [(table, growing) for table in growth_tables()]
+        work = [(table, chosen) for table, chosen in work if only in table[0]]
+        with progress(sum(len(chosen) for _, chosen in work)) as advance:
+            for (title, least, contestants), chosen in work:
+                fitting = [n for n in chosen if n >= least]
+                cells = measure_world(contestants, fitting, rounds, seconds, lambda size: advance())
+                found["worlds"][title] = {name: asdict(cell) for name, cell in cells.items()}
+                if not as_json:
+                    print_table(title, cells, chosen)
+                    if title.startswith("growth"):
+                        print_growth(cells, chosen[0], chosen[-1])
     finally:
         peers.close()
+    for title, make in BYTES_OF.items():
+        if only in f"bytes, {title}":
+            found["bytes"][title] = asdict(node_bytes(*make, MEMORY_AT))
     if as_json:
         click.echo(json.dumps(found, indent=2))
     else:
+        print_bytes(found["bytes"])
         click.echo(f"\n{time.perf_counter() - start:.0f} s in all")
 
 
-def print_table(title: str, cells: dict[str, dict[str, Any]], sizes: list[int]) -> None:
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar on stderr, if that is a terminal; what is given is to be called after each column."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("columns of the tables", total=total)
+        yield lambda: bar.advance(task)
+
+
+def print_table(title: str, cells: dict[str, Cell], sizes: list[int]) -> None:
     """One world: a column of speed and one of ours/theirs for each size."""
     heads = "".join(f"{size:>11,}{'ours/it':>9}" for size in sizes)
-    click.echo(f"\n{title:<44}{heads}")
+    click.echo(f"\n{title:<52}{heads}")
     for name, cell in cells.items():
         line = ""
         for size in sizes:
-            ratio = cell["ours_over"].get(size)
+            ratio = cell.ours_over.get(size)
             text = "" if ratio is None else f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
-            line += f"{speed_text(cell['speed'].get(size)):>11}{text:>9}"
-        label = f"{name} {cell['note']}".strip()
-        click.echo(f"{label:<44}{line}")
+            line += f"{speed_text(cell.speed.get(size)):>11}{text:>9}"
+        click.echo(f"{f'{name} {cell.note}'.strip():<52}{line}")
+
+
+def print_growth(cells: dict[str, Cell], few: int, many: int) -> None:
+    """How much longer a simulation takes in a large search than in a small one."""
+    for name, cell in cells.items():
+        own, ours_over = growth(cell, few, many)
+        beside = "" if ours_over is None else f", ours grows {ours_over:.2f} times as much"
+        if own is not None:
+            click.echo(f"  {name}: {own:.2f} times the time at {many:,} than at {few:,}{beside}")
+
+
+def print_bytes(found: dict[str, dict[str, float]]) -> None:
+    """Bytes of a tree; "slots" are nodes, visited or not yet."""
+    for title, cell in found.items():
+        click.echo(
+            f"\nbytes, {title}, {MEMORY_AT:,} simulations: {cell['slots']:,} slots, "
+            f"{cell['visited']:,} of them visited\n"
+            f"  {cell['a_slot']:.1f} a slot without state; by visited nodes: "
+            f"{cell['a_visited']:.1f} without, {cell['with_state']:.1f} with state"
+        )
 
 
 if __name__ == "__main__":

@@ -5,12 +5,15 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
+from benchmarks.contest import Timed
 from benchmarks.floor import CONNECT_FOUR_EXPLORATION, floor_search
 from benchmarks.peer_worlds import ROUTE_REWARDS, Board
 from mcts_core import Search, SearchConfig
-from mcts_core.simulator import SimulatedStep
+from mcts_core.native import SimulatorHandle
+from mcts_core.simulator import EvaluateBatch, SimulatedStep
 from simulators import PythonSimulator, TabularModel
 from simulators.games import ConnectFour
+from simulators.native_games import connect_four, constant_tree
 
 __all__ = [
     "PYTHON_WORLDS",
@@ -20,18 +23,25 @@ __all__ = [
     "native_connect_four",
     "our_tree",
 ]
-__all__ += ["our_tree", "python_floor", "python_world"]
-
-Timed = Callable[[int], tuple[float, int]]
+__all__ += ["native_tree", "one_node", "python_floor", "python_world", "timed_search"]
 
 TREES: Final = ((8, 6), (64, 3), (256, 2), (1024, 2))
 """(branching, depth): the wider, the less deep."""
 
 
-def _timed(make: Callable[[int], Search]) -> Timed:
+def timed_search(
+    simulator: SimulatorHandle,
+    root: object,
+    config: SearchConfig,
+    evaluate_batch: EvaluateBatch | None = None,
+) -> Timed:
+    """Making a Search and running it; its settings, which a user keeps too, are made before."""
+    settings = cache(lambda simulations: config.replace(simulations=simulations))
+
     def run(simulations: int) -> tuple[float, int]:
+        chosen = settings(simulations)
         start = time.perf_counter()
-        search = make(simulations)
+        search = Search(simulator, root, chosen, evaluate_batch=evaluate_batch)
         search.run()
         return time.perf_counter() - start, search.simulations
 
@@ -43,27 +53,26 @@ def our_tree(branching: int, depth: int, rule: str) -> Timed:
     model = TabularModel(
         [0, branching], range(branching + 1), [0] * branching, [0.0] * branching, value=[0.5]
     )
-
-    return _timed(lambda simulations: Search(model, 0, _constant(simulations, depth, rule)))
-
-
-def native_tree(branching: int, depth: int, rule: str) -> Timed | None:
-    """The same from a simulator in numba, if there is one."""
-    try:
-        from simulators.native_games import constant_tree
-    except ImportError:
-        return None
-    simulator = constant_tree(branching)
-    return _timed(lambda simulations: Search(simulator, None, _constant(simulations, depth, rule)))
+    return timed_search(model, 0, _constant(depth, rule))
 
 
-def _constant(simulations: int, depth: int, rule: str) -> SearchConfig:
-    return SearchConfig(
-        simulations=simulations,
-        max_depth=depth,
-        selection=rule,
-        evaluation="simulator",
-    )
+def native_tree(branching: int, depth: int, rule: str) -> Timed:
+    """The same from a simulator in numba."""
+    return timed_search(constant_tree(branching), None, _constant(depth, rule))
+
+
+def one_node(rule: str) -> Timed:
+    """A node with a child for every eighth simulation, where choosing one is most of the work."""
+
+    @cache
+    def timed(children: int) -> Timed:
+        return timed_search(constant_tree(children), None, _constant(1, rule))
+
+    return lambda simulations: timed(simulations // 8)(simulations)
+
+
+def _constant(depth: int, rule: str) -> SearchConfig:
+    return SearchConfig(max_depth=depth, selection=rule, evaluation="simulator")
 
 
 def floor_tree(branching: int, depth: int, rule: str, ahead: bool) -> Timed:
@@ -82,24 +91,19 @@ def floor_tree(branching: int, depth: int, rule: str, ahead: bool) -> Timed:
     return run
 
 
-def _rollouts(simulations: int, **changes: Any) -> SearchConfig:
+def _rollouts(**changes: Any) -> SearchConfig:
     """UCB1 with sqrt(2) on returns of -1 to 1, unless changed."""
     settings: dict[str, Any] = {
         "exploration": CONNECT_FOUR_EXPLORATION,
         "value_range": (-1.0, 1.0),
         **changes,
     }
-    return SearchConfig(simulations=simulations, selection="ucb1", evaluation="rollout", **settings)
+    return SearchConfig(selection="ucb1", evaluation="rollout", **settings)
 
 
-def native_connect_four() -> Timed | None:
-    """Connect four written in numba; None as long as there is none."""
-    try:
-        from simulators.native_games import connect_four
-    except ImportError:
-        return None
-    simulator = connect_four()
-    return _timed(lambda simulations: Search(simulator, None, _rollouts(simulations)))
+def native_connect_four() -> Timed:
+    """Connect four written in numba."""
+    return timed_search(connect_four(), None, _rollouts())
 
 
 def floor_connect_four(ahead: bool) -> Timed:
@@ -169,8 +173,7 @@ PYTHON_WORLDS: Final = {
 def python_world(world: str) -> Timed:
     """A simulator written in Python, searched by us."""
     make, root, settings = PYTHON[world]
-    simulator = PythonSimulator(make())
-    return _timed(lambda simulations: Search(simulator, root, _rollouts(simulations, **settings)))
+    return timed_search(PythonSimulator(make()), root, _rollouts(**settings))
 
 
 @cache
@@ -190,7 +193,7 @@ def _calls(world: str, simulations: int) -> list[tuple[Callable[..., Any], list[
 
             return call
 
-    config = _rollouts(simulations, **settings)
+    config = _rollouts(simulations=simulations, **settings)
     Search(PythonSimulator(Recorder()), root, config).run()
     return [(getattr(simulator, name), calls) for name, calls in asked.items()]
 

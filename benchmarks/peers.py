@@ -10,12 +10,12 @@ of JSON for each that it reads:
 One is made by
 
     python3.11 -m venv /tmp/peers
-    /tmp/peers/bin/pip install open_spiel jax mctx numba torch multimcts
-    /tmp/peers/bin/pip install mcts monte-carlo-tree-search
-    /tmp/peers/bin/pip install --no-deps LightZero gumbel-mcts
+    make bench-peers    # .venv-peers: the extra `peers`, then LightZero and gumbel-mcts without
+                        # their dependencies, which are many and old
 
 Worlds: "connect_four" with random rollouts; "tree", the tree alone, every leaf worth the same;
-"route", a simulator of 8 tools x 6 steps written in Python, with random rollouts. Each adapter
+"batches", the same with as many leaves a call of the evaluator as there are trees; "route", a
+simulator of 8 tools x 6 steps written in Python, with random rollouts. Each adapter
 gives its peer the best case: immutable states with slots, answers kept, no deep copies.
 """
 
@@ -42,12 +42,14 @@ Run = Callable[[], int]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One cell of the table. ``branching`` and ``depth`` are the tree's."""
+    """One cell of the table. ``branching`` and ``depth`` are the tree's, ``simulations`` those of
+    each of ``trees``."""
 
     world: str
     simulations: int
     branching: int = 8
     depth: int = 6
+    trees: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,11 @@ def _monte_carlo_tree_search(work: Work) -> Run:
     return run
 
 
+def _as_many_trees(prepare: Callable[..., Run], work: Work) -> Run:
+    """A leaf of each tree is in each batch."""
+    return prepare(work, trees=work.trees)
+
+
 def _constant(state: object) -> float:
     return 0.5
 
@@ -268,6 +275,12 @@ PEERS: Final = {
              partial(_lightzero, trees=64)),
         Peer("gumbel-mcts PUCT, 64 trees", "gumbel-mcts", ("tree",), 1_000,
              partial(_gumbel_mcts, trees=64), ("numba", "torch", "gumbel_mcts")),
+        Peer("LightZero ctree", "LightZero", ("batches",), 1_000,
+             partial(_as_many_trees, _lightzero)),
+        Peer("gumbel-mcts PUCT", "gumbel-mcts", ("batches",), 1_000,
+             partial(_as_many_trees, _gumbel_mcts), ("numba", "torch", "gumbel_mcts")),
+        Peer("mctx gumbel", "mctx", ("batches",), 1_000,
+             partial(_as_many_trees, partial(_mctx, policy="gumbel_muzero")), ("jax", "mctx")),
         Peer("multimcts", "multimcts", PURE, 100_000, _multimcts, ("multimcts",)),
         Peer("mcts", "mcts", PURE, 100_000, _mcts),
         Peer("monte-carlo-tree-search", "monte-carlo-tree-search", PURE, 100_000,

@@ -18,12 +18,12 @@ def own_rows(bint puct, int repeats, const int32_t[::1] visits, const double[::1
         for _i in range(repeats):
             if puct:
                 factor = exploration * sqrt(<double>parent_visits)
-                best = best_of_row(RULE_PUCT, &visits[0], &value[0], &prior[0], count, low, 1.0,
-                                   factor, &best_score)
+                best = best_of_row(RULE_PUCT, &visits[0], &value[0], &prior[0], count,
+                                   parent_visits, low, 1.0, factor, &best_score)
             else:
                 factor = exploration * sqrt(log(<double>parent_visits))
-                best = best_of_row(RULE_UCB1, &visits[0], &value[0], &prior[0], count, low, 1.0,
-                                   factor, &best_score)
+                best = best_of_row(RULE_UCB1, &visits[0], &value[0], &prior[0], count,
+                                   parent_visits, low, 1.0, factor, &best_score)
             low = 0.0 * best_score      # each waits for the one before, and none is left out
     return best, best_score
 

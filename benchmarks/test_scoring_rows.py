@@ -1,7 +1,7 @@
 """Row kernels: the engine's own C beside the same rules compiled by numba.
 
-A round is 1,000 rows, so its microseconds are the nanoseconds of one row. The searches are of one
-wide node, where choosing the child is most of the work.
+A round is 1,000 rows, so its microseconds are the nanoseconds of one row. Whole searches of one
+wide node by both stand in benchmarks.engine_speed, "one node".
 """
 
 import importlib.util
@@ -18,9 +18,7 @@ import pytest
 
 import mcts_core
 from benchmarks.floor import compiler
-from mcts_core import Search, SearchConfig
 from mcts_core.scoring import load
-from simulators.native_games import constant_tree
 
 SOURCE = Path(__file__).with_name("row_kernels.pyx")
 SETUP = """
@@ -30,8 +28,10 @@ from setuptools import Extension, setup
 
 flags = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]  # those of the engine
 directives = {"boundscheck": False, "wraparound": False, "cdivision": True, "language_level": 3}
-extension = Extension("row_kernels", ["row_kernels.pyx"], extra_compile_args=flags)
 path = [sys.argv.pop()]
+extension = Extension(
+    "row_kernels", ["row_kernels.pyx"], include_dirs=path, extra_compile_args=flags
+)
 modules = cythonize([extension], include_path=path, compiler_directives=directives)
 setup(name="row_kernels", ext_modules=modules)
 """
@@ -80,23 +80,3 @@ def test_rows(benchmark: Any, kernels: ModuleType, by: str, rule: str, count: in
     else:
         found = benchmark(kernels.given_rows, address, ROWS, *row(count))
     assert found == own
-
-
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("rule", ["puct", "ucb1"])
-@pytest.mark.parametrize("by", ["C", "numba"])
-def test_search_of_one_node(benchmark: Any, by: str, rule: str, count: int) -> None:
-    benchmark.group = f"one node of {count:5,} children, 8 visits each: {rule}"
-    config = SearchConfig(
-        simulations=8 * count,
-        max_depth=1,
-        evaluation="simulator",
-    ).replace(selection=rule if by == "C" else f"{rule}_numba")
-    tree = constant_tree(count)
-
-    def run() -> int:
-        search = Search(tree, None, config)
-        search.run()
-        return search.simulations
-
-    assert benchmark(run) == 8 * count

@@ -6,9 +6,9 @@ from mcts_core.context cimport Simulation
 from mcts_core.native cimport SimulatorHandle
 
 ctypedef struct Pending:    # a leaf that awaits its evaluation
+    int32_t node
     int32_t start           # where its path begins in `nodes`
     int32_t length
-    int32_t depth
 
 
 cdef class Batch:
@@ -27,9 +27,11 @@ cdef class Batch:
     cdef int collect(self, Simulation *s, int32_t target) noexcept nogil
     cdef int settle(self, Simulation *s) noexcept nogil
     cdef int keep(self, Simulation *s) noexcept nogil
-    cdef int take(self, Simulation *s, int32_t leaf) noexcept nogil
+    cdef void take(self, Simulation *s, int32_t leaf) noexcept nogil
     cdef void give_up(self, Simulation *s) noexcept nogil
+    cdef void back_up_all(self, Simulation *s, const double *values) noexcept nogil
     cdef int weigh(self, Simulation *s, int32_t node, const double *row,
                    Py_ssize_t width) noexcept nogil
-    cdef int weigh_all(self, Simulation *s, list nodes, object given) except -1
-    cdef tuple ask(self, Simulation *s, SimulatorHandle simulator, list nodes)
+    cdef int weigh_all(self, Simulation *s, object priors) except -1
+    cdef object states(self, Simulation *s)
+    cdef tuple ask(self, Simulation *s, SimulatorHandle simulator)

@@ -2,6 +2,7 @@
 widening, values mapped by node, simulations under way; and the way to ``gumbel``."""
 
 from libc.math cimport INFINITY, fmax, fmin, log, pow, sqrt
+from libc.stdint cimport uint8_t
 
 from mcts_core.gumbel cimport select_halving, select_improved
 from mcts_core.selection cimport (FPU_FIRST, FPU_PARENT, RULE_GUMBEL, RULE_PUCT, RULE_ROW,
@@ -115,6 +116,10 @@ cdef int32_t best_of(const Simulation *s, int32_t index, const Row *row,
                           tree.square + first if tree.square != NULL else NULL,
                           tree.prior + first, tried, row.visits, row.low, row.scale,
                           row.exploration, &best_score)
+    elif tree.in_flight != NULL and s.rule.kind == RULE_PUCT:     # a constant kind each
+        best = best_under_way(RULE_PUCT, s, first, tried, row, &best_score)
+    elif tree.in_flight != NULL and s.rule.kind == RULE_UCB1:
+        best = best_under_way(RULE_UCB1, s, first, tried, row, &best_score)
     else:
         for i in range(tried):
             if tree.flags[first + i] & NODE_PROVEN == 0:
@@ -131,6 +136,40 @@ cdef int32_t best_of(const Simulation *s, int32_t index, const Row *row,
     return best
 
 
+cdef inline int32_t best_under_way(int kind, const Simulation *s, int32_t first, int32_t count,
+                                   const Row *row, double *best_score) noexcept nogil:
+    """``score_under_way`` of a row of PUCT or UCB1 in one loop, as batches and threads select."""
+    cdef const Arena *tree = &s.arena
+    cdef const int32_t *visits = tree.visits + first
+    cdef const int32_t *in_flight = tree.in_flight + first
+    cdef const uint8_t *flags = tree.flags + first
+    cdef const double *value = tree.value + first
+    cdef const float *prior = tree.prior + first
+    cdef int32_t i, n, lost, best = 0
+    cdef double top = -INFINITY, score, mean
+    for i in range(count):
+        if flags[i] & NODE_PROVEN:
+            continue
+        lost = in_flight[i] * s.virtual_loss
+        n = visits[i] + lost
+        mean = value[i] if lost == 0 else with_losses(value[i], visits[i], lost, row)
+        score = INFINITY if n == 0 else score_of(kind, n, mean, prior[i], row.low, row.scale,
+                                                 row.factor)
+        if score > top:
+            top = score
+            best = i
+    best_score[0] = top
+    return best
+
+
+cdef inline double with_losses(double value, int32_t visits, int32_t lost,
+                               const Row *row) noexcept nogil:
+    """A mean return with ``lost`` visits more that returned the lowest value."""
+    if row.scale > 0.0:
+        return (visits * value + lost * row.low) / (visits + lost)
+    return value
+
+
 cdef double score_under_way(const Simulation *s, int32_t child, const Row *row) noexcept nogil:
     """The score of a tried child; simulations under way through it count as ``virtual_loss``
     visits that returned the lowest value (Chaslot et al. 2008, section 4.3)."""
@@ -141,8 +180,8 @@ cdef double score_under_way(const Simulation *s, int32_t child, const Row *row) 
         lost = tree.in_flight[child] * s.virtual_loss
         if visits + lost == 0:
             return INFINITY                 # left by a simulation that failed
-        if lost > 0 and row.scale > 0.0:
-            value = (visits * value + lost * row.low) / (visits + lost)
+        if lost > 0:
+            value = with_losses(value, visits, lost, row)
     return score_one(s, visits + lost, value, child, row)
 
 
