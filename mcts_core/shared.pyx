@@ -141,7 +141,7 @@ cdef class SharedSearch:
         return self.search.result()
 
     def under_way(self):
-        """int32 [N] for the N nodes of ``Search.tree``: simulations under way; after ``finish`` 0."""
+        """int32 [N] for the nodes of ``Search.tree``: simulations under way, after ``finish`` 0."""
         cdef Arena *tree = &self.search.s.arena
         self.search.check_idle()
         return np.asarray(<int32_t[:tree.size]>tree.in_flight)[arena_arrays(tree)[1]]
@@ -169,7 +169,9 @@ cdef class SharedSearch:
             return "proven"
         if self.search.s.decided:
             return "decided"
-        return "time" if self.out_of_time and self.search.s.done < self.target else "simulations"
+        if self.out_of_time and self.search.s.done < self.target:
+            return "time"
+        return "simulations"
 
     cdef bint goes_on(self) noexcept nogil:
         """With the lock held: is there another simulation to begin?"""
