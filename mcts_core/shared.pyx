@@ -176,7 +176,8 @@ cdef class SharedSearch:
     cdef bint goes_on(self) noexcept nogil:
         """With the lock held: is there another simulation to begin?"""
         cdef Simulation *s = &self.search.s
-        if self.status < 0 or flag_is_set(&self.stopped) or s.decided or s.arena.flags[0] & NODE_PROVEN:
+        if self.status < 0 or flag_is_set(&self.stopped) or s.decided \
+                or s.arena.flags[0] & NODE_PROVEN:
             return False
         if s.done >= self.ask and decided(s, self.target, &self.ask):
             s.decided = True
