@@ -1,4 +1,4 @@
-# The words of this project: demo test check bench bench-peers build debug wheel lint types clean.
+# The words of this project: demo test check bench bench-peers build debug race wheel lint types clean.
 # Everything is built into .venv; nothing outside the checkout is touched.
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ SOURCES := setup.py $(shell find mcts_core simulators router -name '*.pyx' -o -n
 PACKAGES := harness_router mcts_core simulators router
 COMPILED := $(subst /,.,$(basename $(wildcard mcts_core/*.pyx simulators/*.pyx)))
 
-.PHONY: demo test check bench bench-peers build debug wheel lint types clean
+.PHONY: demo test check bench bench-peers build debug race wheel lint types clean
 
 demo: build  ## build, then decide the first tool of three real situations
 	@for graph in examples/*.json; do \
@@ -23,7 +23,7 @@ demo: build  ## build, then decide the first tool of three real situations
 test: build  ## build, then pass all tests
 	$(BIN)/python -m pytest
 
-check: lint types test debug wheel  ## all that .ci/run asks for
+check: lint types test debug race wheel  ## all that .ci/run asks for
 
 # An interpreter that has the peers: PEERS=... make bench; without any their rows say so.
 PEERS_VENV := .venv-peers
@@ -70,6 +70,24 @@ debug: build  ## the engine's tests with bounds checks on
 	git ls-files -z | xargs -0 cp --parents -t build/debug
 	cd build/debug && HARNESS_ROUTER_DEBUG=1 ../../$(BIN)/python setup.py --quiet build_ext --inplace
 	cd build/debug && ../../$(BIN)/python -m pytest tests/mcts_core tests/simulators
+
+LIBTSAN := $(shell gcc -print-file-name=libtsan.so 2>/dev/null)
+RACE_OPTIONS := ignore_noninstrumented_modules=1 report_signal_unsafe=0 exitcode=66
+
+race: build  ## threads on shared trees under gcc's thread sanitizer: any data race fails
+ifeq ($(wildcard $(LIBTSAN)),)
+	@echo "race: NOT RUN: gcc has no libtsan.so here (Debian has it in libgcc-12-dev, Fedora in libtsan)"
+else
+	rm -rf build/race && mkdir -p build/race
+	git ls-files -z | xargs -0 cp --parents -t build/race
+	cd build/race && CC=gcc HARNESS_ROUTER_SANITIZE=thread ../../$(BIN)/python setup.py --quiet \
+	  build_ext --inplace
+	cd build/race && gcc -O1 -g -fsanitize=thread -shared -fPIC -o race_game.so \
+	  tests/mcts_core/race_game.c
+	cd build/race && LD_PRELOAD=$(LIBTSAN) TSAN_OPTIONS="$(RACE_OPTIONS)" PYTHONPATH=. \
+	  OPENBLAS_NUM_THREADS=1 $(shell command -v setarch >/dev/null && echo setarch -R) \
+	  ../../$(BIN)/python tests/mcts_core/race_script.py ./race_game.so
+endif
 
 wheel: build  ## build the wheel, install it elsewhere, use it from another folder
 	rm -rf dist build/wheel-venv && $(BIN)/python -m build --quiet --wheel

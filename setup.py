@@ -1,6 +1,8 @@
 """The compiled modules and their Cython directives; everything else is in pyproject.toml.
 
 HARNESS_ROUTER_DEBUG=1 builds with bounds checks, assertions and annotated HTML beside the sources.
+HARNESS_ROUTER_SANITIZE=thread (or another that -fsanitize knows) builds for that sanitizer, whose
+library must then be loaded before Python: see the Makefile, race.
 """
 
 import os
@@ -9,6 +11,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 DEBUG = os.environ.get("HARNESS_ROUTER_DEBUG") == "1"
+SANITIZER = os.environ.get("HARNESS_ROUTER_SANITIZE", "")
 
 MODULES = (
     "mcts_core.backup",
@@ -40,6 +43,8 @@ MODULES = (
 
 # -ffp-contract=off: no fused multiply-add, so that results equal mcts_core.reference bit for bit.
 FLAGS = ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0"]
+if SANITIZER:
+    FLAGS = ["-O1", "-g", f"-fsanitize={SANITIZER}"]
 # The way down is one function at run time: gcc alone would make calls of its parts, a third slower.
 INLINE = [("CYTHON_INLINE", "__inline__ __attribute__((always_inline, unused))")]
 extensions = [
@@ -50,6 +55,7 @@ extensions = [
         include_dirs=["."],
         define_macros=INLINE if name == "mcts_core.simulation" and os.name == "posix" else [],
         extra_compile_args=[*FLAGS, "-ffp-contract=off", "-fno-math-errno"],
+        extra_link_args=[f"-fsanitize={SANITIZER}"] if SANITIZER else [],
     )
     for name in MODULES
 ]

@@ -218,7 +218,7 @@ cdef class Batch:
         [count, players]), checked and contiguous."""
         cdef const double *numbers
         cdef int32_t count = self.count, i
-        cdef tuple wanted = (count, s.players) if s.players else (count,)
+        cdef object wanted = (count,) + ((s.players,) if s.players else ())
         answer = self.function(simulator.state_batch(self.states(s)))
         try:
             given, estimates = answer

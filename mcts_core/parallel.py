@@ -6,9 +6,10 @@ Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search": root 
 
 import math
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Event
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from mcts_core.config import SearchConfig, check_choice, check_int
 from mcts_core.errors import ConfigError, SimulatorError
 from mcts_core.native import SimulatorHandle
-from mcts_core.result import SearchResult, tempered
+from mcts_core.result import SearchResult, StopReason, tempered
 from mcts_core.rng import SplitMix64
 from mcts_core.search import Search
 from mcts_core.shared import SharedSearch
@@ -24,6 +25,10 @@ from mcts_core.shared import SharedSearch
 __all__ = ["search_parallel"]
 
 MOST_THREADS = 1024
+SLICE_MS = 20.0  # own trees look between slices of this length whether they are to stop
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
 
 
 def search_parallel(
@@ -43,7 +48,8 @@ def search_parallel(
     depends on which thread comes first; it pays as far as evaluations take the time.
 
     Thread 0 draws as ``search`` would; the others from streams derived from ``config.seed``. The
-    time limit holds for all of them at once.
+    time limit holds for all of them at once, the memory limit for all trees together. What fails in
+    one thread ends the others too, and so does Ctrl-C.
 
     Args:
         simulator: one that runs without the GIL: explicit or native.
@@ -74,29 +80,65 @@ def search_parallel(
     started = time.perf_counter()
     threads = min(threads, config.simulations)
     streams = SplitMix64(config.seed)
-    seeds = [config.seed, *(streams.next_u64() for _ in range(threads - 1))]
+    others = [streams.next_u64() for _ in range(threads - 1)]
     if tree == "shared":
-        run = SharedSearch(Search(simulator, root_state, config, prior, share=True))
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(run.work, seeds))
-        return run.finish()
-    shares = [
-        config.simulations // threads + (i < config.simulations % threads) for i in range(threads)
+        shared = SharedSearch(Search(simulator, root_state, config, prior, share=True))
+        _at_once(shared.work, [None, *others], shared.stop)
+        return shared.finish()
+    trees = [
+        Search(simulator, root_state, share, prior) for share in _shares(config, threads, others)
     ]
-    runs = [
-        Search(simulator, root_state, config.replace(seed=seed, simulations=share), prior)
-        for seed, share in zip(seeds, shares, strict=True)
-    ]
-    with ThreadPoolExecutor(threads) as pool:
-        stops = list(pool.map(Search.run, runs))
-    results = [run.result() for run in runs]
+    enough = Event()
+    deadline = started + (config.time_limit_ms or math.inf) / 1e3
+    reasons = _at_once(lambda run: _run(run, enough, deadline), trees, enough.set)
+    results = [run.result() for run in trees]
     if results[0].action is None:
         return results[0]
-    return _merged(results, "time" in stops, config, (time.perf_counter() - started) * 1e3)
+    return _merged(results, _reason(reasons), config, (time.perf_counter() - started) * 1e3)
+
+
+def _shares(config: SearchConfig, threads: int, seeds: Sequence[int]) -> list[SearchConfig]:
+    """The settings of each tree: its part of the budgets, its seed."""
+    each, left = divmod(config.simulations, threads)
+    memory = None if config.memory_limit_mb is None else config.memory_limit_mb / threads
+    return [
+        config.replace(seed=seed, simulations=each + (i < left), memory_limit_mb=memory)
+        for i, seed in enumerate([config.seed, *seeds])
+    ]
+
+
+def _at_once(
+    work: Callable[[Given], Found], given: Sequence[Given], stop: Callable[[], None]
+) -> list[Found]:
+    """Each call in a thread of its own. Whatever one raises, or this thread while it waits (Ctrl-C
+    comes to it alone), is raised once ``stop`` has made all of them end."""
+    with ThreadPoolExecutor(len(given)) as pool:
+        try:
+            calls = [pool.submit(work, one) for one in given]
+            wait(calls, return_when=FIRST_EXCEPTION)
+        finally:
+            stop()
+    return [call.result() for call in calls]
+
+
+def _run(run: Search, enough: Event, deadline: float) -> StopReason:
+    """As ``run.run()``, in slices, until ``enough``."""
+    while True:
+        left = min(SLICE_MS, (deadline - time.perf_counter()) * 1e3)
+        reason = run.run(time_limit_ms=max(left, 1e-3))
+        assert reason != "pending"  # awaits nothing
+        if reason != "time" or enough.is_set() or time.perf_counter() >= deadline:
+            return reason
+
+
+def _reason(reasons: Sequence[StopReason]) -> StopReason:
+    """Why the trees together ended: the first of these that ended one of them."""
+    order: tuple[StopReason, ...] = ("proven", "memory", "time", "decided")
+    return next((reason for reason in order if reason in reasons), "simulations")
 
 
 def _merged(
-    results: Sequence[SearchResult], out_of_time: bool, config: SearchConfig, time_ms: float
+    results: Sequence[SearchResult], reason: StopReason, config: SearchConfig, time_ms: float
 ) -> SearchResult:
     first = results[0]
     visits = np.sum([result.visits for result in results], axis=0)
@@ -124,7 +166,7 @@ def _merged(
         proven_actions=proven,
         simulations=sum(result.simulations for result in results),
         nodes=sum(result.nodes for result in results),
-        stop_reason="proven" if solved else "time" if out_of_time else "simulations",
+        stop_reason=reason,
         time_ms=time_ms,
         seed=config.seed,
     )

@@ -20,6 +20,7 @@ cdef class Search:
     cdef bint opened            # the root is ready
 
     cdef int check_made(self) except -1
+    cdef int check_idle(self) except -1
     cdef int enter(self) except -1
     cdef str run_until(self, int32_t target, double limit_ms)
     cdef str reason_of(self, int status)

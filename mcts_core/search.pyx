@@ -124,6 +124,13 @@ cdef class Search:
         finally:
             self.busy = False
 
+    cdef int check_idle(self) except -1:
+        """The tree stands still, so that it can be read out, or raise."""
+        self.check_made()
+        if self.busy:
+            raise SearchInUseError("this search is running; read it out when that call has ended")
+        return 0
+
     cdef int enter(self) except -1:
         """This call has the search to itself, or raises."""
         if self.busy:
@@ -343,24 +350,24 @@ cdef class Search:
 
     def result(self):
         """The choice and its evidence so far, as a ``SearchResult``."""
-        self.check_made()
+        self.check_idle()
         return result_of(&self.s, self.simulator, self.config, self.stop_reason,
                          (monotonic_ns() - self.started_ns) / 1e6)
 
     def tree(self):
         """The visited tree as a ``SearchTree`` of arrays (copies)."""
-        self.check_made()
+        self.check_idle()
         return arena_arrays(&self.s.arena)[0]
 
     def tree_actions(self):
         """For each node of ``tree()`` the action that leads to it in the simulator's own terms,
         None for the root; for an outcome of chance its index."""
-        self.check_made()
+        self.check_idle()
         return actions_of(&self.s, self.simulator)
 
     def tree_states(self):
         """For each node of ``tree()`` its state in the simulator's own terms, None for chance."""
-        self.check_made()
+        self.check_idle()
         return states_of(&self.s, self.simulator)
 
 
