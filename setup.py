@@ -14,6 +14,7 @@ DEBUG = os.environ.get("HARNESS_ROUTER_DEBUG") == "1"
 SANITIZER = os.environ.get("HARNESS_ROUTER_SANITIZE", "")
 
 MODULES = (
+    "mcts_core.advance",
     "mcts_core.backup",
     "mcts_core.batch",
     "mcts_core.context",

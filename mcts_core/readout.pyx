@@ -115,6 +115,13 @@ cdef tuple principal_variation(const Simulation *s, SimulatorHandle simulator, i
     return tuple(variation)
 
 
+cdef object tree_of(Simulation *s):
+    if s.arena.home != NULL:
+        for i in arena_arrays(&s.arena)[1].tolist():
+            refresh(s, i)
+    return arena_arrays(&s.arena)[0]
+
+
 cdef list actions_of(const Simulation *s, SimulatorHandle simulator):
     cdef int32_t i
     tree, index = arena_arrays(&s.arena)

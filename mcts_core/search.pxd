@@ -27,11 +27,7 @@ cdef class Search:
     cdef int run_some(self, int32_t target, int64_t slice_end) except? -1
     cdef bint root_proven(self)
     cdef int ready_root(self) except? -2
-    cdef int step_to(self, object action, object state) except -1
-    cdef int32_t child_of(self, object action) except -1
-    cdef int32_t arrival_at(self, int32_t child, object state) except? -2
-    cdef bint same_state(self, int32_t slot, object state) except -1
-    cdef int restart_at(self, int32_t child, object action, object state) except? -1
+    cdef int check(self, int status) except -1
     cdef int fail(self, int status) except -1
     cdef str describe_bad(self)
     cdef str describe_mover(self)

@@ -3,29 +3,24 @@
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
-from libc.string cimport memcmp
 
-from mcts_core.errors import (ConfigError, NonFiniteError, SearchInUseError, SimulatorError)
+from mcts_core.errors import ConfigError, NonFiniteError, SearchInUseError, SimulatorError
 from mcts_core import config as bounds
 
 from cpython.exc cimport PyErr_CheckSignals
 
+from mcts_core.advance cimport step_to
 from mcts_core.batch cimport Batch
-from mcts_core.context cimport (Simulation, monotonic_ns, simulation_free, simulation_init,
-                                step)
+from mcts_core.context cimport monotonic_ns, simulation_free, simulation_init
 from mcts_core.evaluation cimport evaluate
 from mcts_core.many_players cimport seat_root
 from mcts_core.native cimport (STATUS_ERROR, STATUS_FULL, STATUS_NO_MEMORY, STATUS_NOT_FINITE,
-                               STATUS_NO_PLAYER, STATUS_PENDING, STEP_TERMINAL, SimulatorHandle,
-                               SimulatorTable)
-from mcts_core.readout cimport actions_of, result_of, states_of
-from mcts_core.reuse cimport reroot, restart
+                               STATUS_NO_PLAYER, STATUS_PENDING, SimulatorHandle, SimulatorTable)
+from mcts_core.readout cimport actions_of, result_of, states_of, tree_of
 from mcts_core.root cimport open_root, prepare_root, prior_array
 from mcts_core.settings cimport columns_of, limit_of, take_settings
 from mcts_core.simulation cimport run_slice
-from mcts_core.tree cimport (NODE_CHANCE, NODE_PROVEN, NONE, Arena, arena_arrays, blank, bytes_of,
-                             first_tried, next_tried, state_at)
+from mcts_core.tree cimport NODE_PROVEN, bytes_of, state_at
 
 cdef int64_t SLICE_NS = 20_000_000  # signals (Ctrl-C) are looked at between slices of this length
 
@@ -255,80 +250,16 @@ cdef class Search:
         self.check_made()
         self.enter()
         try:
-            self.step_to(action, state)
+            self.ready_root()
+            self.check(step_to(&self.s, self.simulator, action, state))
+            self.opened = False
+            self.prior = None
+            self.stop_reason = "simulations"
         finally:
             self.busy = False
 
-    cdef int step_to(self, object action, object state) except -1:
-        cdef Simulation *s = &self.s
-        cdef int32_t child = self.child_of(action), node
-        cdef int status
-        if state is None and s.arena.flags[child] & NODE_CHANCE:
-            raise ConfigError("state", None, "the state that came about: it is up to chance")
-        node = child if state is None else self.arrival_at(child, state)
-        if node != NONE and s.arena.visits[node] > 0 and not s.halving.on:
-            status = reroot(s, node)
-        else:
-            status = self.restart_at(child, action, state)
-        if status < 0:
-            self.fail(status)
-        self.opened = False
-        self.prior = None
-        self.stop_reason = "simulations"
-        free(s.halving.scores)
-        s.halving.scores = NULL
-        s.halving.rank = s.halving.visits = 0
-        return 0
-
-    cdef int32_t child_of(self, object action) except -1:
-        """The root's child for an action, blank if it was not tried."""
-        cdef Arena *tree = &self.s.arena
-        cdef int32_t first = tree.node[0].first_child, i
-        self.ready_root()
-        names = [self.simulator.action_object(state_at(tree, 0), tree.action[first + i])
-                 for i in range(tree.node[0].child_count)]
-        if action not in names:
-            raise ConfigError("action", action, f"one of the root's actions {names[:20]}")
-        i = names.index(action)
-        if i >= tree.node[0].tried:
-            blank(tree, first + i)
-        return first + i
-
-    cdef int32_t arrival_at(self, int32_t child, object state) except? -2:
-        """The node below an action whose state this is; NONE: it was not seen."""
-        cdef Arena *tree = &self.s.arena
-        cdef int32_t node = child
-        if tree.flags[child] & NODE_CHANCE:
-            node = first_tried(tree, child)
-        while node != NONE:
-            if tree.node[node].state != NONE and self.same_state(tree.node[node].state, state):
-                return node
-            node = next_tried(tree, child, node) if tree.flags[child] & NODE_CHANCE else NONE
-        return NONE
-
-    cdef bint same_state(self, int32_t slot, object state) except -1:
-        """Are they equal in the simulator's own terms, or byte for byte?"""
-        cdef void *bytes_of_it = state_at(&self.s.arena, slot)
-        if self.simulator.state_object(bytes_of_it) == state:
-            return True
-        if self.simulator.table.needs_gil:
-            return False
-        self.simulator.pack_root(state, self.s.scratch)
-        return memcmp(bytes_of_it, self.s.scratch, self.simulator.table.state_size) == 0
-
-    cdef int restart_at(self, int32_t child, object action, object state) except? -1:
-        """A fresh tree at ``state``, else at what the simulator says that the action leads to."""
-        cdef Simulation *s = &self.s
-        cdef double reward = 0.0
-        cdef int32_t outcome = 0, flags = 0
-        if state is not None:
-            self.simulator.pack_root(state, s.scratch)
-        elif s.table.outcomes != NULL:
-            raise ConfigError("state", None, "the state that came about: it may be up to chance")
-        else:
-            flags = step(s, state_at(&s.arena, 0), s.arena.action[child], s.scratch,
-                         s.gained if s.players else &reward, &outcome)
-        return flags if flags < 0 else restart(s, flags & STEP_TERMINAL)
+    cdef int check(self, int status) except -1:
+        return self.fail(status) if status < 0 else 0
 
     # --- reading out -----------------------------------------------------------------------------
 
@@ -357,7 +288,7 @@ cdef class Search:
     def tree(self):
         """The visited tree as a ``SearchTree`` of arrays (copies)."""
         self.check_idle()
-        return arena_arrays(&self.s.arena)[0]
+        return tree_of(&self.s)
 
     def tree_actions(self):
         """For each node of ``tree()`` the action that leads to it in the simulator's own terms,
