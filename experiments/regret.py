@@ -33,6 +33,8 @@ ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     "puct": {"selection": "puct", "exploration": 1.5},
     "puct, solver": {"selection": "puct", "exploration": 1.5, "solver": True},
     "puct, fpu parent": {"selection": "puct", "exploration": 1.5, "fpu": "parent"},
+    "ucb1, shared": {"selection": "ucb1", "exploration": 0.7, "transpositions": True},
+    "ucb1, chance mean": {"selection": "ucb1", "exploration": 0.7, "chance": "mean"},
     "gumbel root, puct": {"selection": "puct", "root": "gumbel", "gumbel_scale": 0.0},
     "gumbel": {"selection": "gumbel", "root": "gumbel", "gumbel_scale": 0.0},
 }
