@@ -1,6 +1,9 @@
 """Connect four: how often does the search name a move that keeps the value of the position?
 
     python -m experiments.connect_four_quality [--positions 150] [--evaluation decisive] [--json]
+    python -m experiments.connect_four_quality --peers-python /tmp/peers/bin/python
+
+The second asks OpenSpiel's MCTSBot with its solver too, both for equal times, position by position.
 
 Positions of 12 to 26 plies from random play in which not every move keeps the value; the truth is
 from a solver of our own (negamax with alpha-beta and a transposition table, numba).
@@ -8,8 +11,10 @@ from a solver of our own (negamax with alpha-beta and a transposition table, num
 
 import itertools
 import json
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from subprocess import PIPE
 from typing import Any
 
 import click
@@ -17,10 +22,18 @@ import numba
 import numpy as np
 
 from mcts_core import SearchConfig, search
-from mcts_core.config import Evaluation
+from mcts_core.config import MAX_COUNT, Evaluation
 from simulators.native_games import connect_four
 
 BUDGETS = (1_000, 10_000, 100_000)
+TIMES_MS = (5.0, 20.0, 100.0)
+SETTINGS = SearchConfig(
+    max_depth=42,
+    selection="ucb1",
+    exploration=2**0.5 / 2,
+    value_range=(-1.0, 1.0),
+    seed=1,
+)
 TABLE_BITS = 22
 ORDER = np.array([3, 2, 4, 1, 5, 0, 6])
 BOTTOM = np.uint64(sum(1 << 7 * column for column in range(7)))
@@ -90,13 +103,15 @@ def negamax(mine: Any, theirs: Any, low: int, high: int, table: Any) -> Any:
 
 @dataclass(frozen=True)
 class Position:
-    """Stones of the mover and of the other, plies so far, value, and the moves that keep it."""
+    """Stones of the mover and of the other, plies so far, value, the moves that keep it, and the
+    moves that led here."""
 
     mine: int
     theirs: int
     plies: int
     value: int
     keeping: tuple[int, ...]
+    moves: tuple[int, ...]
 
 
 def move_values(mine: np.uint64, theirs: np.uint64, table: Any) -> dict[int, int]:
@@ -119,9 +134,11 @@ def positions(count: int, seed: int = 0) -> list[Position]:
     with click.progressbar(length=count, label="solving positions") as bar:
         while len(found) < count:
             mine, theirs, plies = np.uint64(0), np.uint64(0), int(rng.integers(12, 27))
+            moves: list[int] = []
             for _ in range(plies):
                 legal = [c for c in range(7) if drop(mine | theirs, c)]
-                mine, theirs = theirs, mine | drop(mine | theirs, int(rng.choice(legal)))
+                moves.append(int(rng.choice(legal)))
+                mine, theirs = theirs, mine | drop(mine | theirs, moves[-1])
                 if wins(theirs):
                     break
             if wins(theirs) or (mine | theirs) == FULL:
@@ -130,7 +147,8 @@ def positions(count: int, seed: int = 0) -> list[Position]:
             best = max(by_move.values())
             keeping = tuple(c for c, v in by_move.items() if v == best)
             if len(keeping) < len(by_move):
-                found.append(Position(int(mine), int(theirs), plies, best, keeping))
+                stones = int(mine), int(theirs)
+                found.append(Position(*stones, plies, best, keeping, tuple(moves)))
                 bar.update(1)
     return found
 
@@ -147,6 +165,36 @@ def score(game: Any, solved: Sequence[Position], config: SearchConfig) -> dict[s
     }
 
 
+def beside_openspiel(solved: Sequence[Position], python: str) -> Iterator[dict[str, Any]]:
+    """Both for equal times, in turn at each position: share right, simulations and time a move."""
+    game = connect_four(decisive=True)
+    settings = SETTINGS.replace(simulations=MAX_COUNT, evaluation="decisive", solver=True)
+    command = [python, "-m", "experiments.openspiel_bot"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as bot:
+        assert bot.stdin is not None
+        assert bot.stdout is not None
+        for limit in TIMES_MS:
+            config = settings.replace(time_limit_ms=limit)
+            rows = []
+            for position in solved:
+                ask = {"moves": position.moves, "time_limit_ms": limit}
+                print(json.dumps(ask), file=bot.stdin, flush=True)
+                theirs = json.loads(bot.stdout.readline())
+                result = search(game, (position.mine, position.theirs), config)
+                ours = (result.action, result.simulations, result.time_ms)
+                peer = (theirs["action"], theirs["simulations"], theirs["time_ms"])
+                rows.append([(a in position.keeping, n, ms) for a, n, ms in (ours, peer)])
+            right, simulations, ms = np.mean(np.array(rows, dtype=float), axis=0).T.tolist()
+            for i, name in enumerate(("ours", "OpenSpiel")):
+                yield {
+                    "engine": name,
+                    "time_limit_ms": limit,
+                    "right": right[i],
+                    "simulations": simulations[i],
+                    "ms": ms[i],
+                }
+
+
 @click.command(help=__doc__)
 @click.option("--positions", "count", default=150, show_default=True)
 @click.option("--seed", default=0, show_default=True)
@@ -158,23 +206,30 @@ def score(game: Any, solved: Sequence[Position], config: SearchConfig) -> dict[s
     default=["rollout", "decisive"],
     help="Of leaves; may be repeated. [default: both]",
 )
+@click.option("--peers-python", help="An interpreter that has open_spiel: play for equal times.")
 @click.option("--json", "as_json", is_flag=True)
-def main(count: int, seed: int, evaluations: Sequence[Evaluation], as_json: bool) -> None:
+def main(
+    count: int,
+    seed: int,
+    evaluations: Sequence[Evaluation],
+    peers_python: str | None,
+    as_json: bool,
+) -> None:
     """Print the table."""
     solved = positions(count, seed)
+    if peers_python is not None:
+        for line in beside_openspiel(solved, peers_python):
+            click.echo(
+                json.dumps(line)
+                if as_json
+                else f"{line['engine']:<10}{line['time_limit_ms']:>6g} ms{line['right']:>8.3f}"
+                f"{line['simulations']:>12,.0f} simulations{line['ms']:>8.2f} ms used"
+            )
+        return
     games = {how: connect_four(decisive=how == "decisive") for how in evaluations}
     table = []
     for evaluation, solver, budget in itertools.product(evaluations, (False, True), BUDGETS):
-        config = SearchConfig(
-            simulations=budget,
-            max_depth=42,
-            selection="ucb1",
-            exploration=2**0.5 / 2,
-            value_range=(-1.0, 1.0),
-            evaluation=evaluation,
-            solver=solver,
-            seed=1,
-        )
+        config = SETTINGS.replace(simulations=budget, evaluation=evaluation, solver=solver)
         row: dict[str, Any] = {"evaluation": evaluation, "solver": solver, "budget": budget}
         table.append(row | score(games[evaluation], solved, config))
     if as_json:
