@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 __all__ = ["Cell", "Contestant", "Timed", "growth", "measure", "measure_world"]
 
+ROUND = 0.02
+"""Seconds that short searches are repeated for within a round."""
+
 Timed = Callable[[int], tuple[float, int]]
 """simulations -> (seconds, simulations that were run in them)."""
 
@@ -74,15 +77,15 @@ def measure(
     ratios: dict[str, list[float]] = {}
     for c in contestants:
         c.speeds = []
-    for c in list(running):  # one run for caches, arenas and compilation, uncounted
+    for c in list(running):  # first for caches, arenas and compilation, uncounted
         assert c.timed is not None
         try:
-            took, _ = c.timed(simulations)
+            took = _warm(c.timed, simulations)
         except RuntimeError as error:
             c.note = str(error)
             running.remove(c)
             continue
-        repeats[c.name] = max(1, min(1000, int(0.02 / max(took, 1e-9))))
+        repeats[c.name] = max(1, min(1000, int(ROUND / max(took, 1e-9))))
         spent[c.name] = took if took > seconds / 2 else 0.0
     for _ in range(rounds):
         speeds: dict[str, float] = {}
@@ -90,6 +93,8 @@ def measure(
             if c.speeds and spent[c.name] > seconds:
                 continue
             assert c.timed is not None
+            if repeats[c.name] > 1:
+                _warm(c.timed, simulations)  # others ran meanwhile, here or in another process
             runs = [c.timed(simulations) for _ in range(repeats[c.name])]
             took = sum(run[0] for run in runs)
             spent[c.name] += took
@@ -100,6 +105,15 @@ def measure(
             if ours is not None and name != contestants[0].name:
                 ratios.setdefault(name, []).append(ours / speed)
     return ratios
+
+
+def _warm(timed: Timed, simulations: int) -> float:
+    """Run for some milliseconds; the seconds of the last run."""
+    spent = took = 0.0
+    while spent < ROUND / 4:
+        took, _ = timed(simulations)
+        spent += max(took, 1e-6)
+    return took
 
 
 def growth(cell: Cell, few: int, many: int) -> tuple[float | None, float | None]:
