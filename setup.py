@@ -39,6 +39,7 @@ MODULES = (
     "mcts_core.variants",
     "simulators.answers",
     "simulators.python",
+    "simulators.slots",
     "simulators.tabular",
 )
 

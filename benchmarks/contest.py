@@ -87,9 +87,10 @@ def measure(
             continue
         repeats[c.name] = max(1, min(1000, int(ROUND / max(took, 1e-9))))
         spent[c.name] = took if took > seconds / 2 else 0.0
-    for _ in range(rounds):
+    for turn in range(rounds):
         speeds: dict[str, float] = {}
-        for c in running:
+        first = turn % max(len(running), 1)  # nobody always runs after the same one
+        for c in running[first:] + running[:first]:
             if c.speeds and spent[c.name] > seconds:
                 continue
             assert c.timed is not None
@@ -108,9 +109,9 @@ def measure(
 
 
 def _warm(timed: Timed, simulations: int) -> float:
-    """Run for some milliseconds; the seconds of the last run."""
+    """Run for as long as a round takes; the seconds of the last run."""
     spent = took = 0.0
-    while spent < ROUND / 4:
+    while spent < ROUND:
         took, _ = timed(simulations)
         spent += max(took, 1e-6)
     return took

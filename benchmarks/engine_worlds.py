@@ -1,5 +1,6 @@
 """The engine's and the floor's side of benchmarks.engine_speed: worlds to be timed."""
 
+import gc
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -195,6 +196,8 @@ def _calls(world: str, simulations: int) -> list[tuple[Callable[..., Any], list[
 
     config = _rollouts(simulations=simulations, **settings)
     Search(PythonSimulator(Recorder()), root, config).run()
+    gc.collect()
+    gc.freeze()  # what was recorded is no work for the collector in what is timed
     return [(getattr(simulator, name), calls) for name, calls in asked.items()]
 
 

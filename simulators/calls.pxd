@@ -10,11 +10,13 @@ from libc.stdint cimport int32_t
 
 from mcts_core.native cimport LIMIT, STEP_TERMINAL
 
+cdef extern from "structmember.h":
+    ctypedef struct PyMemberDef:
+        Py_ssize_t offset
+
 cdef extern from "Python.h":
     const size_t PY_VECTORCALL_ARGUMENTS_OFFSET
     PyTypeObject PyFunction_Type, PyMethod_Type, PyMemberDescr_Type
-    ctypedef struct PyMemberDef:
-        Py_ssize_t offset
     ctypedef struct PyMemberDescrObject:
         PyMemberDef *d_member
     PyTypeObject *type_of "Py_TYPE"(PyObject *thing) noexcept

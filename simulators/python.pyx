@@ -19,17 +19,13 @@ from mcts_core.errors import NonFiniteError, SimulatorError
 from mcts_core.simulator import SimulatedStep
 from simulators.awaiting import Resume, short
 
-from mcts_core.native cimport (LIMIT, STEP_TURN, evaluate_t, key_t, legal_t, outcomes_t, player_t,
+from mcts_core.native cimport (LIMIT, evaluate_t, key_t, legal_t, outcomes_t, player_t,
                                prior_t, probabilities_t, release_t, step_t)
 from simulators.answers cimport Answers, Box, Move, action_at, place
 from simulators.calls cimport (Method, StepLayout, call, forget, forget_any, hold, item_of,
-                               layout_of, length_of, read_number, read_step, take_over, taken_apart)
-
-ctypedef struct Slot:       # the engine's state; the references are counted
-    PyObject *state
-    PyObject *actions       # tuple or list; NULL until asked
-    PyObject *box           # Box, NULL where nothing else needs to be kept
-    int32_t player
+                               layout_of, length_of, read_number, read_step, taken_apart)
+from simulators.slots cimport (Slot, boxed_step, box_of, fill, other_actions, other_step,
+                               other_value, player_at, put)
 
 cdef StepLayout USUAL_STEP = layout_of(SimulatedStep)
 
@@ -112,33 +108,6 @@ cdef class PythonSimulator(Answers):
 
     cdef object action_object(self, const void *state, int32_t action):
         return action_at(box_of(<Slot *>state), action)
-
-
-cdef inline void fill(Slot *slot, PyObject *state, int32_t player) noexcept:
-    hold(state)
-    slot.state = state
-    slot.actions = slot.box = NULL
-    slot.player = player
-
-
-cdef Box box_of(const Slot *slot):
-    """The slot's box; else a new one, for the slot or only for what is done now."""
-    cdef Box box
-    if slot.box != NULL:
-        return <Box>slot.box
-    box = Box.__new__(Box)
-    box.state = <object>slot.state
-    box.player = slot.player
-    if slot.actions != NULL:
-        box.actions = <object>slot.actions
-    return box
-
-
-cdef void put(Slot *slot, Box box) noexcept:
-    """Let the slot keep its box."""
-    if slot.box == NULL:
-        slot.box = <PyObject *>box
-        hold(slot.box)
 
 
 # --- the functions of the table ---------------------------------------------------------------
@@ -236,13 +205,6 @@ cdef int32_t player(void *context, const void *state) noexcept:
     return (<const Slot *>state).player
 
 
-cdef inline void write_out(tuple numbers, double *values) noexcept:
-    """One number for each player."""
-    cdef Py_ssize_t i
-    for i in range(len(numbers)):
-        values[i] = numbers[i]
-
-
 cdef object players_of(object simulator):
     """How many it says there are; 2 if it does not say."""
     players = getattr(simulator, "players", 2)
@@ -283,115 +245,6 @@ cdef void release(void *context, const void *state) noexcept:
     forget(slot.state)
     forget_any(slot.actions)
     forget_any(slot.box)
-
-
-# --- what they cannot read, or what is kept in a box ---------------------------------------------
-# ``answer`` is what the method returned, or NULL: with an exception set, or, where the slot has a
-# box, not asked yet.
-
-
-cdef int32_t other_actions(PythonSimulator self, Slot *slot, PyObject *answer) noexcept:
-    cdef Box box = box_of(slot)
-    try:
-        if slot.box == NULL:
-            self.accept_actions(box, take_over(answer))
-            if not self.awaits:
-                slot.actions = <PyObject *>box.actions
-                hold(slot.actions)
-        elif box.actions is None:
-            self.accept_actions(box, self.actions_of(box.state))
-        return len(box.actions)
-    except BaseException as error:
-        return self.failed(error, "actions", box, -1)
-    finally:
-        if self.awaits:
-            put(slot, box)
-
-
-cdef int32_t other_value(PythonSimulator self, Slot *slot, PyObject *answer,
-                         double *value) noexcept:
-    cdef Box box = box_of(slot)
-    try:
-        if self.table.players:
-            write_out(all_values(self, box, slot, answer), value)
-        elif slot.box == NULL:
-            value[0] = self.accept_value(box, take_over(answer))
-        elif box.kept is not None and box.kept.value is not None:
-            value[0] = box.kept.value
-        else:
-            value[0] = self.accept_value(box, self.evaluate_of(box.state))
-        return 0
-    except BaseException as error:
-        return self.failed(error, "evaluate", box, -1)
-    finally:
-        if self.awaits:
-            put(slot, box)
-
-
-cdef tuple all_values(PythonSimulator self, Box box, const Slot *slot, PyObject *answer):
-    """The value for each of many players."""
-    if slot.box == NULL:
-        return self.accept_values(box, take_over(answer))
-    if box.kept is not None and box.kept.value is not None:
-        return box.kept.value
-    return self.accept_values(box, self.evaluate_of(box.state))
-
-
-cdef int32_t other_step(PythonSimulator self, Slot *slot, int32_t action, PyObject *answer,
-                        Slot *next_slot, double *reward) noexcept:
-    cdef Box box = box_of(slot)
-    cdef Move move
-    try:
-        move = self.accept_step(box, action, take_over(answer))
-    except BaseException as error:
-        return self.failed(error, "step", box, action)
-    finally:
-        if self.awaits:
-            put(slot, box)
-    return follow(self, box, action, move, next_slot, reward)
-
-
-cdef int32_t boxed_step(PythonSimulator self, Slot *slot, int32_t action, uint64_t *rng,
-                        Slot *next_slot, double *reward, int32_t *outcome) noexcept:
-    """With chance, or of a simulator that may wait."""
-    cdef Box box = box_of(slot)
-    cdef Move move
-    put(slot, box)
-    try:
-        move = self.next_move(box, action, rng)
-        if self.outcomes_of is not None:
-            outcome[0] = box.kept.moves[action].index(move)
-    except BaseException as error:
-        return self.failed(error, "step", box, action)
-    return follow(self, box, action, move, next_slot, reward)
-
-
-cdef int32_t follow(PythonSimulator self, Box box, int32_t action, Move move, Slot *next_slot,
-                    double *reward) noexcept:
-    """Hand over what a move leads to, with the box that it will need."""
-    cdef Box arrival = self.arrive(box, action, move)
-    fill(next_slot, <PyObject *>arrival.state, arrival.player)
-    if self.awaits or move.shared:
-        put(next_slot, arrival)
-    if move.rewards is None:
-        reward[0] = move.reward
-    else:
-        write_out(move.rewards, reward)
-    return move.flags
-
-
-cdef int32_t player_at(PythonSimulator self, const Slot *slot, int32_t action, object after,
-                       int32_t *flags) noexcept:
-    """Who moves after a step; ``flags`` gets STEP_TURN, or a status below 0."""
-    cdef int32_t player = 0
-    try:
-        player = self.player_of(after)
-    except BaseException as error:
-        flags[0] = self.failed(error, "step", box_of(slot), action)
-        return 0
-    if player != slot.player:
-        flags[0] |= STEP_TURN
-    return player
 
 
 cdef object required(object simulator, str method):

@@ -34,7 +34,7 @@ def test_a_short_search_is_warmed_up_and_repeated_within_a_round() -> None:
         return 0.004, simulations
 
     measure([Contestant("ours", run)], 10, 2, seconds=60.0)
-    warm = 2  # of 4 ms each make the 5 ms that are not counted
+    warm = 5  # of 4 ms each make the 20 ms that are not counted
     assert len(calls) == warm + 2 * (warm + 5)
 
 
