@@ -1,6 +1,6 @@
 """Simple regret by budget: what a search's choice loses against the exact one, for each algorithm.
 
-    python -m experiments.regret [--worlds 100] [--budgets 12] [--world NAME] [--json]
+    python -m experiments.regret [--worlds 100] [--budgets 12] [--world NAME] [--figure FILE]
 
 Worlds with exact values: P-games (Kocsis & Szepesvari 2006) and Garnet models (Archibald et al.
 1995) with and without chance, a new one for each seed. For each algorithm and each budget of 2^k
@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.bar import bar
+from experiments.regret_figure import draw
 from mcts_core import SearchConfig, search
 from mcts_core.exact import backward_induction
 from mcts_core.native import SimulatorHandle
@@ -160,15 +162,24 @@ def summaries(
 @click.option("--budgets", "powers", default=12, show_default=True, type=click.IntRange(3, 24))
 @click.option("--world", "names", multiple=True, type=click.Choice(list(WORLDS)))
 @click.option("--algorithm", "labels", multiple=True, type=click.Choice(list(ALGORITHMS)))
+@click.option("--figure", type=click.Path(path_type=Path), help="Draw the curves: PNG, SVG or PDF.")
 @click.option("--json", "as_json", is_flag=True)
 def main(
-    seeds: int, powers: int, names: tuple[str, ...], labels: tuple[str, ...], as_json: bool
+    *,
+    seeds: int,
+    powers: int,
+    names: tuple[str, ...],
+    labels: tuple[str, ...],
+    figure: Path | None,
+    as_json: bool,
 ) -> None:
     """Print mean regret and optimal share: 2^3 to 2^BUDGETS simulations."""
     worlds = {name: WORLDS[name] for name in names or WORLDS}
     algorithms = {label: ALGORITHMS[label] for label in labels or ALGORITHMS}
     budgets = [2**k for k in range(3, powers + 1)]
     rows = run(worlds, algorithms, budgets, seeds)
+    if figure:
+        draw(rows, figure)
     if as_json:
         click.echo(json.dumps(rows))
         return

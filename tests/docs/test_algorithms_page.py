@@ -26,7 +26,7 @@ def test_each_value_in_the_table_is_accepted() -> None:
         if name in FIELDS:
             value = text.strip('"') if text[0] == '"' else eval(text)
             extra = {"value_range": (-1.0, 1.0)} if value == "decisive" else {}
-            assert getattr(SearchConfig(**{name: value, **extra}), name) == value  # type: ignore[arg-type]
+            assert getattr(SearchConfig(**{name: value, **extra}), name) == value
     assert len(given) > 12
 
 

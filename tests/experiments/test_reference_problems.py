@@ -6,11 +6,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from experiments import p_games, regret, sailing
+from experiments.regret_figure import draw
 
 
 def test_sailing_under_uct_costs_what_bonet_and_geffner_measured() -> None:
@@ -102,3 +104,21 @@ def test_the_experiments_on_problems_run_as_commands(tmp_path: Path) -> None:
     assert "puct, solver" in run.output
     run = CliRunner().invoke(regret.main, [*flags, "--json"])
     assert len(json.loads(run.stdout)) == 2 * 2
+
+
+@pytest.mark.parametrize("name", ["curves.svg", "curves.png"])
+def test_regret_curves_are_drawn_with_every_algorithm_named(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    rows = rows_of(["P-game 2^10", "garnet, certain"], ["ucb1", "puct, solver"], 8)
+    draw(rows, tmp_path / name)
+    drawn = (tmp_path / name).read_bytes()
+    assert len(drawn) > 5_000
+    if name.endswith(".svg"):
+        text = drawn.decode()
+        assert all(f"<!-- {said} -->" in text for said in ("ucb1", "puct, solver", "P-game 2^10"))
+
+
+def test_a_figure_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    with pytest.raises(click.UsageError, match="--figure: Format 'xyz' is not supported"):
+        draw(rows_of(["P-game 2^10"], ["ucb1"], 3), tmp_path / "curves.xyz")
