@@ -50,6 +50,7 @@ $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "setuptools>=80" "Cython>=3.2,<4"
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --no-deps mctx==0.0.71  # its golden trees: JSON, no JAX
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(SOURCES)
