@@ -49,7 +49,8 @@ def search_parallel(
 
     Thread 0 draws as ``search`` would; the others from streams derived from ``config.seed``. The
     time limit holds for all of them at once, the memory limit for all trees together. What fails in
-    one thread ends the others too, and so does Ctrl-C.
+    one thread ends the others too, and so does Ctrl-C. Trees of their own judge ``early_stop`` each
+    for itself, so that their sum may name another action than without it.
 
     Args:
         simulator: one that runs without the GIL: explicit or native.
