@@ -27,7 +27,7 @@ cdef Improved improve(const Simulation *s, int32_t index) noexcept nogil:
     out.mixed = tree.raw[index]
     if prior > 0.0 and s.mixed_value:
         out.mixed = (tree.raw[index] + visits * (weighted / prior)) / (visits + 1)
-    if tried < tree.node[index].child_count:
+    if tried < tree.node[index].child_count or visits == 0:
         low = fmin(low, out.mixed)
         high = fmax(high, out.mixed)
     out.low = 0.0
