@@ -21,7 +21,7 @@ demo: build  ## build, then decide the first tool of three real situations
 	@$(BIN)/python examples/custom_simulator.py
 
 test: build  ## build, then pass all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 check: lint types test debug race wheel  ## all that .ci/run asks for
 
@@ -70,7 +70,7 @@ debug: build  ## the engine's tests with bounds checks on
 	rm -rf build/debug && mkdir -p build/debug
 	git ls-files -z | xargs -0 cp --parents -t build/debug
 	cd build/debug && HARNESS_ROUTER_DEBUG=1 ../../$(BIN)/python setup.py --quiet build_ext --inplace
-	cd build/debug && ../../$(BIN)/python -m pytest tests/mcts_core tests/simulators
+	cd build/debug && ../../$(BIN)/python -m pytest --numprocesses auto tests/mcts_core tests/simulators
 
 LIBTSAN := $(shell gcc -print-file-name=libtsan.so 2>/dev/null)
 RACE_OPTIONS := ignore_noninstrumented_modules=1 report_signal_unsafe=0 exitcode=66
