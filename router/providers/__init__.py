@@ -1,0 +1,1 @@
+"""Decision providers: remote models that answer one choice among named options."""

@@ -1,0 +1,53 @@
+"""What a decision provider is."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from router.models import ChoiceDecision
+
+__all__ = ["DecisionProvider", "LateAnswer"]
+
+LateAnswer = Callable[[ChoiceDecision], None]
+"""Told a checked answer that came after the deadline: for a cache, never for the decision."""
+
+
+class DecisionProvider(Protocol):
+    """Answers one choice among named options. Safe for many concurrent calls of one event loop."""
+
+    name: str
+    """Short and stable, e.g. "openrouter"."""
+
+    model: str
+    """The model that is asked for; answers name the exact build."""
+
+    requests_made: int
+    """Requests sent so far, retries included."""
+
+    async def choose(
+        self,
+        *,
+        state: str | Mapping[str, Any],
+        instructions: str,
+        criteria: Mapping[str, str | None],
+        deadline: float | None = None,
+        on_late: LateAnswer | None = None,
+    ) -> ChoiceDecision:
+        """One checked answer.
+
+        Args:
+            state: what the question refers to: text or a JSON object.
+            instructions: the question.
+            criteria: option -> what it means (None: the label says it), 2 to 255 options.
+            deadline: ``time.monotonic()`` by which to answer or raise; the provider's own total
+                timeout holds as well, whichever comes first.
+            on_late: see ``LateAnswer``.
+
+        Raises:
+            ProviderError: no usable answer; its ``kind`` says why.
+        """
+
+    async def prewarm(self) -> None:
+        """Open a connection ahead of the first call; never raises."""
+
+    async def aclose(self) -> None:
+        """Close connections and end what is still on its way."""
