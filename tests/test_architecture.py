@@ -26,6 +26,7 @@ ROUTER = (
     "router.providers",
     "router.selectors",
     "router.gate",
+    "router.cache_file",
     "router.cache",
     "router.tool_router",
     "router.session",

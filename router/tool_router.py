@@ -1,0 +1,250 @@
+"""``JevToolRouter``: one fast, calibrated choice among the tools on offer."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from router.cache import SelectionCache, decision_key
+from router.config import RoutingConfig
+from router.errors import ProviderError, RouterError, ToolListError
+from router.gate import pass_gate
+from router.models import (
+    DecisionSource,
+    HarnessState,
+    RiskLevel,
+    RouteDecision,
+    RoutingMode,
+    Selection,
+    ToolDescriptor,
+)
+from router.providers.base import DecisionProvider
+from router.selectors.base import LocalSelector
+from router.selectors.jev import JevSelector
+from router.selectors.temperature import IDENTITY, Temperatures
+
+__all__ = ["JevToolRouter"]
+
+log = logging.getLogger("harness_router.route")
+
+RESERVE_SECONDS = 0.02
+"""Kept back of a deadline for the local selector that stands in (at most a tenth of the time)."""
+
+
+class JevToolRouter:
+    """Names the next tool with an honest probability, or abstains.
+
+    One tool of low or medium risk is taken as it is. Otherwise the provider decides, and without
+    one the local selector; in hybrid mode the local selector also stands in where the provider
+    fails, and below the thresholds of ``config`` the planner is asked. In hybrid mode nothing that
+    a provider does is raised.
+
+    Args:
+        provider: who is asked, or None: the local selector decides alone.
+        config: see ``RoutingConfig``.
+        selector: the local selector; None: the one that comes with the package.
+        temperatures: calibration of the provider's probabilities, by number of options.
+
+    Raises:
+        RouterError: mode "jev_only" without a provider.
+    """
+
+    def __init__(
+        self,
+        provider: DecisionProvider | None = None,
+        config: RoutingConfig | None = None,
+        *,
+        selector: LocalSelector | None = None,
+        temperatures: Temperatures = IDENTITY,
+    ) -> None:
+        self.config = config or RoutingConfig()
+        if provider is None and self.config.mode is RoutingMode.JEV_ONLY:
+            raise RouterError("provider: got None, wanted one (mode is jev_only)")
+        self._jev = JevSelector(provider, self.config, temperatures) if provider else None
+        self._local = selector
+        self._cache = SelectionCache(self.config.route_cache_size, self.config.cache_path)
+
+    async def route(
+        self,
+        state: HarnessState,
+        tools: Sequence[ToolDescriptor],
+        *,
+        deadline: float | None = None,
+    ) -> RouteDecision:
+        """Choose among ``tools``, or abstain with a reason.
+
+        Args:
+            state: where the agent is.
+            tools: on offer; names distinct and not blank.
+            deadline: ``time.monotonic()`` by which the answer is wanted; None: the provider's own
+                time limit holds.
+
+        Raises:
+            ToolListError: a blank or repeated name.
+            ProviderError: in mode "jev_only": the provider had no usable answer.
+        """
+        started = time.perf_counter()
+        decision = await self._decide(state, tools, deadline)
+        milliseconds = (time.perf_counter() - started) * 1e3
+        log.debug(
+            "tool=%s confidence=%.4f reason=%s source=%s provider_error=%s ms=%.3f",
+            decision.tool,
+            decision.confidence,
+            decision.fallback_reason,
+            decision.source,
+            decision.provider_error,
+            milliseconds,
+        )
+        return replace(decision, latency_ms=milliseconds)
+
+    def close(self) -> None:
+        """Close the cache file; the provider is its maker's to close."""
+        self._cache.close()
+
+    async def _decide(
+        self, state: HarnessState, tools: Sequence[ToolDescriptor], deadline: float | None
+    ) -> RouteDecision:
+        offered = _by_name(tools)
+        if self.config.mode is RoutingMode.PLANNER_ONLY:
+            return RouteDecision.fallback_to_planner("planner_only")
+        if not offered:
+            return RouteDecision.fallback_to_planner("no_tools")
+        if len(tools) == 1 and tools[0].risk in (RiskLevel.LOW, RiskLevel.MEDIUM):
+            return _obvious(tools[0])
+        if self._jev is None:
+            found = _Found(self._selector().select_now(state, tools), "local")
+        else:
+            found = await self._ask(self._jev, state, tools, deadline)
+        if found.selection is None:
+            reason = replace(
+                RouteDecision.fallback_to_planner("provider_error"),
+                provider_error=found.provider_error,
+            )
+            return reason
+        return pass_gate(
+            found.selection,
+            offered,
+            self.config,
+            source=found.source,
+            provider_error=found.provider_error,
+        )
+
+    async def _ask(
+        self,
+        jev: JevSelector,
+        state: HarnessState,
+        tools: Sequence[ToolDescriptor],
+        deadline: float | None,
+    ) -> "_Found":
+        """The provider's selection, from the cache if it is there; else the stand-in's."""
+        key = decision_key(jev.version, state, tools, self._limits())
+        kept = self._cache.get(key)
+        if kept is not None:
+            return _Found(kept, "cache")
+        shown = self._shown(state, tools)
+        late = _LateAnswers(self._cache, key, tools)
+        try:
+            selection = await jev.select(state, shown, _kept_back(deadline), late)
+        except ProviderError as error:
+            if self.config.mode is RoutingMode.JEV_ONLY:
+                raise
+            failed = error.kind
+        else:
+            selection = _over(tools, selection)
+            if selection.probabilities:
+                self._cache.put(key, selection)
+            return _Found(selection, "jev")
+        if deadline is not None and time.monotonic() >= deadline:
+            return _Found(None, "none", failed)
+        return _Found(self._selector().select_now(state, tools), "local", failed)
+
+    def _shown(
+        self, state: HarnessState, tools: Sequence[ToolDescriptor]
+    ) -> Sequence[ToolDescriptor]:
+        """What the provider sees: all tools, or of a large registry the most likely ones."""
+        size = self.config.shortlist_size
+        if len(tools) <= size:
+            return tools
+        return [tools[i] for i in sorted(self._selector().shortlist(state, tools, size))]
+
+    def _limits(self) -> tuple[object, ...]:
+        config = self.config
+        return (
+            config.hierarchical_threshold,
+            config.hierarchical_min_savings,
+            config.shortlist_size,
+            config.description_limit,
+            config.history_limit,
+            config.state_field_limit,
+            config.constraint_limit,
+        )
+
+    def _selector(self) -> LocalSelector:
+        if self._local is None:
+            from router.selectors.local import default_selector  # numpy and the weights
+
+            self._local = default_selector()
+        return self._local
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A selection and who made it; None: nobody had the time."""
+
+    selection: Selection | None
+    source: DecisionSource
+    provider_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _LateAnswers:
+    """Puts an answer that came after the deadline into the cache."""
+
+    cache: SelectionCache
+    key: bytes
+    tools: Sequence[ToolDescriptor]
+
+    def __call__(self, selection: Selection) -> None:
+        if selection.probabilities:
+            self.cache.put(self.key, _over(self.tools, selection))
+
+
+def _by_name(tools: Sequence[ToolDescriptor]) -> dict[str, ToolDescriptor]:
+    offered = {tool.name: tool for tool in tools}
+    if len(offered) < len(tools) or any(not name.strip() for name in offered):
+        seen: set[str] = set()
+        for i, tool in enumerate(tools):
+            if not tool.name.strip() or tool.name in seen:
+                wanted = "a name not used before" if tool.name.strip() else "a name"
+                raise ToolListError(f"tools[{i}].name: got {tool.name!r}, wanted {wanted}")
+            seen.add(tool.name)
+    return offered
+
+
+def _obvious(tool: ToolDescriptor) -> RouteDecision:
+    return RouteDecision(
+        tool=tool.name,
+        category=tool.category,
+        confidence=1.0,
+        probabilities={tool.name: 1.0},
+        source="obvious",
+        none_fits=0.0,
+        why=("the only tool on offer",),
+    )
+
+
+def _over(tools: Sequence[ToolDescriptor], selection: Selection) -> Selection:
+    """The selection over all tools: those that the provider was not shown have probability 0."""
+    given = selection.probabilities
+    if not given or len(given) == len(tools):
+        return selection
+    whole = {tool.name: given.get(tool.name, 0.0) for tool in tools}
+    shown = f"the {len(given)} most likely of {len(tools)} tools were asked about"
+    return replace(selection, probabilities=whole, why=(*selection.why, shown))
+
+
+def _kept_back(deadline: float | None) -> float | None:
+    """The deadline of the provider, so that its stand-in can still answer in time."""
+    if deadline is None:
+        return None
+    return deadline - min(RESERVE_SECONDS, max(deadline - time.monotonic(), 0.0) / 10.0)
