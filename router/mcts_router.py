@@ -13,6 +13,7 @@ from router.errors import RouterError, ToolListError
 from router.mcts_result import LookaheadTree, MCTSResult
 from router.models import HarnessState, RouteDecision, ToolDescriptor
 from router.prior import PolicyRouter, Prior, ask_policy
+from router.tool_router import JevToolRouter
 from router.worlds import (
     EnvironmentWorld,
     GraphWorld,
@@ -33,8 +34,9 @@ class MCTSToolRouter:
     Args:
         environment: a ``SearchEnvironment``, or a ``SimulationGraph``.
         policy_router: asked for a prior at most ``config.max_policy_evaluations`` times (of a
-            graph: at its root only); None: a uniform prior.
-        stand_in: asked if ``policy_router`` raises.
+            graph: at its root only, and not if its ``use_jev_prior`` is false); None: a uniform
+            prior.
+        stand_in: asked if ``policy_router`` raises; None: the local selector.
         config: see ``MCTSConfig``.
     """
 
@@ -48,8 +50,11 @@ class MCTSToolRouter:
     ) -> None:
         self.config = config or MCTSConfig()
         self._environment = environment
-        self._policy = policy_router
-        self._stand_in = stand_in
+        wanted = (
+            not isinstance(environment, SimulationGraph) or environment.use_jev_prior is not False
+        )
+        self._policy = policy_router if wanted else None
+        self._stand_in = stand_in or JevToolRouter()
         self._compiled = (
             compile_graph(environment) if isinstance(environment, SimulationGraph) else None
         )

@@ -4,10 +4,11 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from router.cache import SelectionCache, decision_key
 from router.config import RoutingConfig
-from router.errors import ProviderError, RouterError, ToolListError
+from router.errors import ProviderError, ProviderErrorKind, RouterError, ToolListError
 from router.gate import pass_gate
 from router.models import (
     DecisionSource,
@@ -20,14 +21,14 @@ from router.models import (
 )
 from router.providers.base import DecisionProvider
 from router.selectors.base import LocalSelector
-from router.selectors.jev import JevSelector
+from router.selectors.jev import JevSelector, LateSelection
 from router.selectors.temperature import IDENTITY, Temperatures
 
 __all__ = ["JevToolRouter"]
 
 log = logging.getLogger("harness_router.route")
 
-RESERVE_SECONDS = 0.02
+RESERVE_SECONDS: Final = 0.02
 """Kept back of a deadline for the local selector that stands in (at most a tenth of the time)."""
 
 
@@ -116,11 +117,10 @@ class JevToolRouter:
         else:
             found = await self._ask(self._jev, state, tools, deadline)
         if found.selection is None:
-            reason = replace(
+            return replace(
                 RouteDecision.fallback_to_planner("provider_error"),
                 provider_error=found.provider_error,
             )
-            return reason
         return pass_gate(
             found.selection,
             offered,
@@ -141,20 +141,21 @@ class JevToolRouter:
         kept = self._cache.get(key)
         if kept is not None:
             return _Found(kept, "cache")
-        shown = self._shown(state, tools)
-        late = _LateAnswers(self._cache, key, tools)
+        whole = time.monotonic() + jev.timeout_seconds + RESERVE_SECONDS
+        deadline = whole if deadline is None else min(deadline, whole)
         try:
-            selection = await jev.select(state, shown, _kept_back(deadline), late)
+            late = _LateAnswers(self._cache, key, tools)
+            shown = self._shown(state, tools)
+            selection = _over(tools, await _in_time(jev, state, shown, deadline, late))
         except ProviderError as error:
             if self.config.mode is RoutingMode.JEV_ONLY:
                 raise
             failed = error.kind
         else:
-            selection = _over(tools, selection)
             if selection.probabilities:
                 self._cache.put(key, selection)
             return _Found(selection, "jev")
-        if deadline is not None and time.monotonic() >= deadline:
+        if time.monotonic() >= deadline:
             return _Found(None, "none", failed)
         return _Found(self._selector().select_now(state, tools), "local", failed)
 
@@ -243,8 +244,29 @@ def _over(tools: Sequence[ToolDescriptor], selection: Selection) -> Selection:
     return replace(selection, probabilities=whole, why=(*selection.why, shown))
 
 
-def _kept_back(deadline: float | None) -> float | None:
-    """The deadline of the provider, so that its stand-in can still answer in time."""
-    if deadline is None:
-        return None
-    return deadline - min(RESERVE_SECONDS, max(deadline - time.monotonic(), 0.0) / 10.0)
+async def _in_time(
+    jev: JevSelector,
+    state: HarnessState,
+    tools: Sequence[ToolDescriptor],
+    deadline: float,
+    late: LateSelection,
+) -> Selection:
+    """The provider's selection; whatever else it does becomes a ``ProviderError``."""
+    import asyncio  # not needed where the local selector decides alone
+
+    now = time.monotonic()
+    reserve = min(RESERVE_SECONDS, max(deadline - now, 0.0) / 10.0)
+    try:
+        # A provider keeps its deadline itself; the second one is for those that do not.
+        async with asyncio.timeout(deadline - reserve / 2.0 - now):
+            return await jev.select(state, tools, deadline - reserve, late)
+    except ProviderError:
+        raise
+    except TimeoutError:
+        kind: ProviderErrorKind = "timeout"
+        message = "no answer within the deadline"
+    except Exception as error:  # a provider of the user's own
+        kind = "invalid_response"
+        message = f"the provider raised {type(error).__name__}"
+    # Outside of the handlers: what a provider raised may hold a request, and the request a key.
+    raise ProviderError(message, kind=kind, provider=jev.provider_name)

@@ -14,14 +14,21 @@ LateAnswer = Callable[[ChoiceDecision], None]
 class DecisionProvider(Protocol):
     """Answers one choice among named options. Safe for many concurrent calls of one event loop."""
 
-    name: str
-    """Short and stable, e.g. "openrouter"."""
+    @property
+    def name(self) -> str:
+        """Short and stable, e.g. "openrouter"."""
 
-    model: str
-    """The model that is asked for; answers name the exact build."""
+    @property
+    def model(self) -> str:
+        """The model that is asked for; answers name the exact build."""
 
-    requests_made: int
-    """Requests sent so far, retries included."""
+    @property
+    def requests_made(self) -> int:
+        """Requests sent so far, retries included."""
+
+    @property
+    def timeout_seconds(self) -> float:
+        """Total time of one call at most, > 0."""
 
     async def choose(
         self,

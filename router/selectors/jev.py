@@ -44,6 +44,16 @@ class JevSelector:
         self._temperatures = temperatures
 
     @property
+    def provider_name(self) -> str:
+        """Name of the provider."""
+        return self._provider.name
+
+    @property
+    def timeout_seconds(self) -> float:
+        """Total time of one call of the provider at most."""
+        return self._provider.timeout_seconds
+
+    @property
     def version(self) -> str:
         """Provider, model asked for, prompt and calibration."""
         provider = self._provider

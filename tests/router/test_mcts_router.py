@@ -193,20 +193,28 @@ def test_no_tool_starves_on_a_wrong_prior() -> None:
     assert result.decision.tool == "read"
 
 
-def test_a_policy_that_fails_leaves_a_uniform_prior_and_the_result_says_so() -> None:
+def test_the_local_selector_stands_in_for_a_policy_that_fails_and_the_result_says_so() -> None:
     policy = Policy(TimeoutError("slow\nsecond line"))
     result = decide(Agent(), START, policy_router=policy)
     assert result.decision.tool == "read"
-    assert result.prior_source == "uniform"
+    assert result.prior_source == "stand_in"
     assert result.prior_error == "TimeoutError: slow"
     assert result.policy_evaluations == 1
+
+
+def test_where_the_stand_in_fails_too_the_prior_is_uniform() -> None:
+    broken = Policy(OSError("down"))
+    result = decide(Agent(), START, policy_router=broken, stand_in=broken)
+    assert result.prior_source == "uniform"
+    assert result.prior_error == "OSError: down; stand-in: OSError"
+    assert len(set(result.prior.values())) == 1
 
 
 @pytest.mark.parametrize("bad", [math.nan, -0.5, 7.0])
 def test_a_policy_with_impossible_probabilities_counts_as_failed(bad: float) -> None:
     policy = Policy(RouteDecision(tool="edit", probabilities={"edit": bad, "read": 0.5}))
     result = decide(Agent(), START, policy_router=policy)
-    assert result.prior_source == "uniform"
+    assert result.prior_source == "stand_in"
     assert "probability of 'edit'" in str(result.prior_error)
 
 
@@ -216,6 +224,16 @@ def test_a_stand_in_answers_for_a_policy_that_fails() -> None:
     assert result.prior_source == "stand_in"
     assert result.prior_error == "OSError: down"
     assert result.prior["read"] > result.prior["edit"]
+
+
+def test_a_graph_that_wants_no_prior_asks_nobody() -> None:
+    graph = read_graph((EXAMPLES / "fix_failing_test.json").read_bytes())
+    names = [tool.name for tool in graph.states[0].tools]
+    policy = Policy(RouteDecision(probabilities=dict.fromkeys(names, 1.0 / len(names))))
+    for wanted, asked in ((False, 0), (True, 1), (None, 1)):
+        changed = graph.model_copy(update={"use_jev_prior": wanted})
+        router = MCTSToolRouter(changed, policy_router=policy)
+        assert asyncio.run(router.search()).policy_evaluations == asked
 
 
 def test_more_policy_evaluations_are_used_deeper_and_never_more_than_allowed() -> None:
