@@ -39,6 +39,7 @@ ProviderErrorKind = Literal[
     "timeout",  # the deadline passed, or 408, 524
     "invalid_response",  # not JSON, cut off, an option never offered, bad probabilities
     "circuit_open",  # skipped: too many failures in a row
+    "saturated",  # skipped: too many calls wait already
     "secret_in_payload",  # not sent: a key stood in the text
 ]
 

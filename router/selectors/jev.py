@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from router.config import RoutingConfig
 from router.models import ChoiceDecision, HarnessState, Selection, ToolDescriptor, Usage
+from router.providers.answers import check_choice
 from router.providers.base import DecisionProvider
 from router.selectors.question import Question, category_question, state_payload, tool_question
 from router.selectors.temperature import IDENTITY, Temperatures, temper
@@ -74,7 +75,8 @@ class JevSelector:
 
         def late(answer: ChoiceDecision) -> None:
             assert on_late is not None
-            on_late(self._selection(answer, question, tools))
+            checked = check_choice(answer, question.criteria, self._provider.name)
+            on_late(self._selection(checked, question, tools))
 
         answer = await self._ask(state, question, deadline, late if on_late else None)
         return self._selection(answer, question, tools)
@@ -86,13 +88,14 @@ class JevSelector:
         deadline: float | None,
         on_late: Callable[[ChoiceDecision], None] | None = None,
     ) -> ChoiceDecision:
-        return await self._provider.choose(
+        answer = await self._provider.choose(
             state=state_payload(state, self._config),
             instructions=question.instructions,
             criteria=question.criteria,
             deadline=deadline,
             on_late=on_late,
         )
+        return check_choice(answer, question.criteria, self._provider.name)
 
     def _groups(self, tools: Sequence[ToolDescriptor]) -> dict[str, list[ToolDescriptor]] | None:
         """The tools by category, if asking for a category first is worth it; else None."""

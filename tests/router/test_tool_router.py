@@ -21,8 +21,9 @@ from router.models import (
     ToolDescriptor,
     Usage,
 )
+from router.providers import MockProvider, MockQuestion, sure_of
 from router.tool_router import JevToolRouter
-from tests.router.scripted import Fixed, Hanging, Scripted, sure_of
+from tests.router.fixed_selector import Fixed
 
 STATE = HarnessState("Fix the failing parser test", "Failure points to src/parser.py")
 READ = ToolDescriptor("read_file", "Read a repository file", "inspect", RiskLevel.LOW)
@@ -48,7 +49,7 @@ def route(
 
 
 def test_a_sure_provider_names_the_tool() -> None:
-    provider = Scripted(sure_of("read_file"))
+    provider = MockProvider(sure_of("read_file", 0.93))
     found = route(provider)
     assert (found.tool, found.category, found.fallback) == ("read_file", "inspect", False)
     assert (found.source, found.provider_error) == ("jev", None)
@@ -56,67 +57,68 @@ def test_a_sure_provider_names_the_tool() -> None:
     assert found.margin == pytest.approx(0.93 - 0.07 / 3)
     assert math.fsum(found.probabilities.values()) + (found.none_fits or 0) == pytest.approx(1.0)
     assert list(found.probabilities) == [tool.name for tool in TOOLS]
-    assert found.version == "scripted:m/p1/uncalibrated@m-1"
+    assert found.version == "mock:mock-1/p1/uncalibrated@mock-1"
     assert found.latency_ms is not None
     assert found.latency_ms >= 0.0
 
 
 def test_the_question_holds_state_tools_and_none_of_these() -> None:
-    provider = Scripted(sure_of("read_file"))
+    provider = MockProvider(sure_of("read_file", 0.93))
     state = HarnessState(
         "fix it", None, "run_tests", (ActionSummary("run_tests", "1 failed", "ab12"),), ("offline",)
     )
     route(provider, state=state)
-    (asked,) = provider.asked
-    assert asked["state"] == {
+    (asked,) = provider.questions
+    assert asked.state == {
         "goal": "fix it",
         "last_action": "run_tests",
         "recent_actions": [{"tool": "run_tests", "outcome": "1 failed"}],
         "constraints": ["offline"],
     }
-    assert list(asked["criteria"]) == ["read_file", "search_code", "write_file", NONE]
-    assert asked["criteria"]["read_file"] == "[inspect, low risk] Read a repository file"
-    assert "`goal`" in asked["instructions"]
+    assert list(asked.criteria) == ["read_file", "search_code", "write_file", NONE]
+    assert asked.criteria["read_file"] == "[inspect, low risk] Read a repository file"
+    assert "`goal`" in asked.instructions
 
 
 def test_long_texts_are_cut_to_beginning_and_end() -> None:
-    provider = Scripted(sure_of("read_file"))
+    provider = MockProvider(sure_of("read_file", 0.93))
     state = HarnessState("g" * 5000, "start " + "x" * 90_000 + " the end", constraints=["c"] * 9)
     tools = (replace(READ, description="word " * 9000), SEARCH)
     route(provider, tools, state=state, state_field_limit=100, description_limit=40)
-    (asked,) = provider.asked
-    assert len(asked["state"]["goal"]) == 100
-    assert asked["state"]["observation"].startswith("start")
-    assert asked["state"]["observation"].endswith("the end")
-    assert len(asked["state"]["constraints"]) == 4
-    assert len(asked["criteria"]["read_file"]) == 40
+    (asked,) = provider.questions
+    assert isinstance(asked.state, dict)
+    assert len(asked.state["goal"]) == 100
+    assert asked.state["observation"].startswith("start")
+    assert asked.state["observation"].endswith("the end")
+    assert len(asked.state["constraints"]) == 4
+    assert len(str(asked.criteria["read_file"])) == 40
 
 
 def test_a_tool_named_like_the_none_option_keeps_its_name() -> None:
-    provider = Scripted(sure_of(NONE))
+    provider = MockProvider(sure_of(NONE))
     found = route(provider, (replace(READ, name=NONE), SEARCH))
     assert found.tool == NONE
-    assert list(provider.asked[0]["criteria"]) == [NONE, "search_code", f"{NONE}_"]
+    assert list(provider.questions[0].criteria) == [NONE, "search_code", f"{NONE}_"]
 
 
 def test_none_fits_abstains_with_its_probability() -> None:
-    found = route(Scripted(sure_of(NONE, 0.7)))
+    found = route(MockProvider(sure_of(NONE, 0.7)))
     assert (found.tool, found.fallback_reason) == (None, "no_matching_tool")
     assert found.none_fits == pytest.approx(0.7)
     assert found.source == "jev"
 
 
 def test_hybrid_asks_the_planner_between_the_thresholds_and_jev_only_does_not() -> None:
-    hybrid = route(Scripted(sure_of("read_file", 0.7)))
+    hybrid = route(MockProvider(sure_of("read_file", 0.7)))
     assert (hybrid.tool, hybrid.fallback_reason) == (None, "planner_confirmation")
     assert hybrid.probabilities["read_file"] == pytest.approx(0.7)
-    assert route(Scripted(sure_of("read_file", 0.7)), mode="jev_only").tool == "read_file"
-    low = route(Scripted(sure_of("read_file", 0.5)), mode="jev_only")
+    assert route(MockProvider(sure_of("read_file", 0.7)), mode="jev_only").tool == "read_file"
+    low = route(MockProvider(sure_of("read_file", 0.5)), mode="jev_only")
     assert low.fallback_reason == "low_confidence"
 
 
 def test_an_answer_without_probabilities_is_unknown_not_sure() -> None:
-    found = route(Scripted(ChoiceDecision("read_file")))
+    found = route(MockProvider(ChoiceDecision("read_file")))
     assert (found.tool, found.fallback_reason) == (None, "unknown_confidence")
     assert (found.probabilities, found.none_fits, found.margin) == ({}, None, None)
 
@@ -138,7 +140,7 @@ def test_jev_only_wants_a_provider() -> None:
 
 
 def test_no_tools_is_an_abstention() -> None:
-    assert route(Scripted(sure_of("x")), ()).fallback_reason == "no_tools"
+    assert route(MockProvider(sure_of("x")), ()).fallback_reason == "no_tools"
 
 
 @pytest.mark.parametrize("name", ["", "  ", "search_code"])
@@ -151,18 +153,18 @@ def test_unusable_names_are_refused_by_place(name: str) -> None:
     ("risk", "asked"), [("low", 0), ("medium", 0), ("high", 1), ("critical", 1)]
 )
 def test_one_tool_is_obvious_unless_it_is_risky(risk: str, asked: int) -> None:
-    provider = Scripted(sure_of("read_file", 0.95))
+    provider = MockProvider(sure_of("read_file", 0.95))
     found = route(provider, (replace(READ, risk=RiskLevel(risk)),))
     assert found.tool == "read_file"
-    assert len(provider.asked) == asked
+    assert len(provider.questions) == asked
     assert found.source == ("jev" if asked else "obvious")
 
 
 @pytest.mark.parametrize("kind", get_args(ProviderErrorKind))
 def test_the_local_selector_stands_in_for_every_kind_of_failure(kind: ProviderErrorKind) -> None:
-    found = route(Scripted(ProviderError("down", kind=kind)))
+    found = route(MockProvider(ProviderError("down", kind=kind)))
     assert (found.tool, found.source, found.provider_error) == ("read_file", "local", kind)
-    unsure = route(Scripted(ProviderError("down", kind=kind)), local=Fixed({"read_file": 0.7}))
+    unsure = route(MockProvider(ProviderError("down", kind=kind)), local=Fixed({"read_file": 0.7}))
     reason = "planner_confirmation" if kind == "no_key" else "provider_error"
     assert (unsure.tool, unsure.fallback_reason) == (None, reason)
     assert unsure.provider_error == kind
@@ -171,11 +173,11 @@ def test_the_local_selector_stands_in_for_every_kind_of_failure(kind: ProviderEr
 @pytest.mark.parametrize("kind", get_args(ProviderErrorKind))
 def test_jev_only_raises_every_kind_of_failure(kind: ProviderErrorKind) -> None:
     with pytest.raises(ProviderError) as caught:
-        route(Scripted(ProviderError("down", kind=kind)), mode="jev_only")
+        route(MockProvider(ProviderError("down", kind=kind)), mode="jev_only")
     assert caught.value.kind == kind
 
 
-BROKEN = {
+BROKEN: dict[str, ChoiceDecision | Exception] = {
     "an option never offered": ChoiceDecision("rm_rf", {"rm_rf": 1.0}),
     "no none option": ChoiceDecision("read_file", {t.name: 1 / 3 for t in TOOLS}),
     "NaN": ChoiceDecision(
@@ -196,11 +198,11 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_breaks_the_contract_is_a_failure_not_a_decision(name: str) -> None:
-    found = route(Scripted(BROKEN[name]))
+    found = route(MockProvider(BROKEN[name]))
     assert (found.tool, found.source) == ("read_file", "local")
     assert found.provider_error == "invalid_response"
     with pytest.raises(ProviderError) as caught:
-        route(Scripted(BROKEN[name]), mode="jev_only")
+        route(MockProvider(BROKEN[name]), mode="jev_only")
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
@@ -211,19 +213,26 @@ def test_a_provider_that_hangs_is_left_at_the_deadline() -> None:
     assert (found.tool, found.source, found.provider_error) == ("read_file", "local", "timeout")
 
 
+def hanging() -> MockProvider:
+    async def pause(question: MockQuestion) -> None:
+        await asyncio.Event().wait()
+
+    return MockProvider(sure_of("read_file"), pause=pause, timeout_seconds=0.05)
+
+
 async def _hang() -> RouteDecision:
-    router = JevToolRouter(Hanging(), selector=Fixed({"read_file": 0.9}))
+    router = JevToolRouter(hanging(), selector=Fixed({"read_file": 0.9}))
     return await router.route(STATE, TOOLS)
 
 
 def test_where_no_time_is_left_it_abstains_and_says_why() -> None:
-    found = route(Hanging(), deadline=time.monotonic() - 1.0)
+    found = route(hanging(), deadline=time.monotonic() - 1.0)
     assert (found.tool, found.fallback_reason) == (None, "provider_error")
     assert (found.provider_error, found.source) == ("timeout", "none")
 
 
 def test_the_same_question_is_asked_once() -> None:
-    provider = Scripted(sure_of("read_file"))
+    provider = MockProvider(sure_of("read_file", 0.93))
     router = JevToolRouter(provider, selector=Fixed({}))
 
     async def twice() -> list[RouteDecision]:
@@ -235,7 +244,7 @@ def test_the_same_question_is_asked_once() -> None:
 
 
 def test_another_observation_is_another_question() -> None:
-    provider = Scripted(sure_of("read_file"), sure_of("search_code"))
+    provider = MockProvider(sure_of("read_file", 0.93), sure_of("search_code"))
     router = JevToolRouter(provider, selector=Fixed({}))
 
     async def twice() -> list[str | None]:
@@ -248,8 +257,10 @@ def test_another_observation_is_another_question() -> None:
 
 
 def test_neither_failures_nor_stand_ins_are_remembered() -> None:
-    provider = Scripted(
-        ProviderError("down", kind="overloaded"), ChoiceDecision("read_file"), sure_of("read_file")
+    provider = MockProvider(
+        ProviderError("down", kind="overloaded"),
+        ChoiceDecision("read_file"),
+        sure_of("read_file", 0.93),
     )
     router = JevToolRouter(provider, selector=Fixed({"search_code": 0.99}))
 
@@ -260,11 +271,12 @@ def test_neither_failures_nor_stand_ins_are_remembered() -> None:
 
 
 def test_an_answer_that_comes_late_is_kept_for_the_next_time() -> None:
-    provider = Scripted(ProviderError("slow", kind="timeout"))
+    provider = MockProvider(ProviderError("slow", kind="timeout"))
     router = JevToolRouter(provider, selector=Fixed({"search_code": 0.99}))
     first = asyncio.run(router.route(STATE, TOOLS))
-    asked = provider.asked[0]
-    asked["on_late"](sure_of("read_file")(asked["criteria"]))
+    asked = provider.questions[0]
+    assert asked.on_late is not None
+    asked.on_late(sure_of("read_file", 0.93)(asked))
     second = asyncio.run(router.route(STATE, TOOLS))
     assert (first.tool, first.source) == ("search_code", "local")
     assert (second.tool, second.source, provider.requests_made) == ("read_file", "cache", 1)
@@ -272,7 +284,7 @@ def test_an_answer_that_comes_late_is_kept_for_the_next_time() -> None:
 
 def test_a_changed_threshold_needs_no_new_answer(tmp_path: Any) -> None:
     path = str(tmp_path / "cache.db")
-    provider = Scripted(sure_of("read_file", 0.7))
+    provider = MockProvider(sure_of("read_file", 0.7))
     strict = JevToolRouter(provider, RoutingConfig(cache_path=path), selector=Fixed({}))
     loose = JevToolRouter(
         provider,
@@ -297,10 +309,10 @@ def many(count: int) -> list[ToolDescriptor]:
 def test_of_a_large_registry_the_provider_sees_the_likely_tools() -> None:
     tools = many(1000)
     local = Fixed({f"tool_{i}": 1.0 / (i + 1) for i in range(400, 460)})
-    provider = Scripted(sure_of("tool_401"))
+    provider = MockProvider(sure_of("tool_401"))
     found = route(provider, tools, local=local, shortlist_size=20)
     assert found.tool == "tool_401"
-    assert set(provider.asked[0]["criteria"]) == {NONE, *(f"tool_{i}" for i in range(400, 420))}
+    assert set(provider.questions[0].criteria) == {NONE, *(f"tool_{i}" for i in range(400, 420))}
     assert len(found.probabilities) == 1000
     assert found.probabilities["tool_999"] == 0.0
     assert "20 most likely of 1000" in found.why[-1]
@@ -308,11 +320,11 @@ def test_of_a_large_registry_the_provider_sees_the_likely_tools() -> None:
 
 def test_many_categories_are_asked_about_first_where_that_saves_input() -> None:
     tools = many(40)
-    provider = Scripted(sure_of("verify", 0.95), sure_of("tool_6", 0.95))
+    provider = MockProvider(sure_of("verify", 0.95), sure_of("tool_6", 0.95))
     found = route(provider, tools, direct_execution_threshold=0.9)
-    first, second = provider.asked
-    assert list(first["criteria"]) == ["inspect", "mutate", "verify", "network", NONE]
-    assert list(second["criteria"]) == [*(f"tool_{i}" for i in range(2, 40, 4)), NONE]
+    first, second = provider.questions
+    assert list(first.criteria) == ["inspect", "mutate", "verify", "network", NONE]
+    assert list(second.criteria) == [*(f"tool_{i}" for i in range(2, 40, 4)), NONE]
     assert found.tool == "tool_6"
     assert found.confidence == pytest.approx(0.95 * 0.95)
     assert found.none_fits == pytest.approx(0.05 / 4 + 0.95 * 0.05 / 10)
@@ -321,7 +333,7 @@ def test_many_categories_are_asked_about_first_where_that_saves_input() -> None:
 
 
 def test_no_matching_category_ends_it_with_one_call() -> None:
-    provider = Scripted(sure_of(NONE, 0.8))
+    provider = MockProvider(sure_of(NONE, 0.8))
     found = route(provider, many(40))
     assert (found.fallback_reason, provider.requests_made) == ("no_matching_tool", 1)
     assert found.none_fits == pytest.approx(0.8)
@@ -331,17 +343,17 @@ def test_no_matching_category_ends_it_with_one_call() -> None:
     "settings", [{"hierarchical_threshold": 40}, {"hierarchical_min_savings": 1.0}]
 )
 def test_otherwise_all_tools_are_asked_about_at_once(settings: dict[str, Any]) -> None:
-    provider = Scripted(sure_of("tool_6", 0.95))
+    provider = MockProvider(sure_of("tool_6", 0.95))
     assert route(provider, many(40), **settings).tool == "tool_6"
-    assert len(provider.asked[0]["criteria"]) == 41
+    assert len(provider.questions[0].criteria) == 41
 
 
 def test_what_two_calls_took_is_told_together() -> None:
     def counted(name: str) -> Any:
         answer = sure_of(name, 0.97)
-        return lambda criteria: replace(answer(criteria), usage=Usage(100, 5, 1e-6), latency_ms=2.0)
+        return lambda question: replace(answer(question), usage=Usage(100, 5, 1e-6), latency_ms=2.0)
 
-    found = route(Scripted(counted("verify"), counted("tool_6")), many(40))
+    found = route(MockProvider(counted("verify"), counted("tool_6")), many(40))
     assert found.answer is not None
     assert found.answer.usage == Usage(200, 10, 2e-6)
     assert found.answer.latency_ms == 4.0

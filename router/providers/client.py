@@ -1,0 +1,314 @@
+"""The client of decision services: one deadline, at most one retry, late answers, one breaker."""
+
+import asyncio
+import contextlib
+import logging
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from router.config import OpenRouterConfig, ProviderConfig, TypeSafeConfig
+from router.models import ChoiceDecision
+from router.providers.base import LateAnswer
+from router.providers.breaker import CircuitBreaker
+from router.providers.dialects import dialect_named
+from router.providers.exchange import Outcome, Request, exchange, failure
+from router.providers.keys import read_key, refuse_secrets
+
+__all__ = ["JevProvider", "OpenRouterJevProvider", "TypeSafeJevProvider"]
+
+log = logging.getLogger("harness_router.providers")
+
+CONNECTIONS: Final = 64
+"""Requests under way at once; the next ones wait, inside their deadlines."""
+
+WAITING: Final = 1_000
+"""Requests that wait; more are refused at once."""
+
+LATE_SECONDS: Final = 10.0
+LATE_ANSWERS: Final = 16
+"""How long, and how many, answers are waited for after their deadline."""
+
+BACKOFF_SECONDS: Final = 0.05
+"""Before the retry where the service names no time."""
+
+MOST_OPTIONS: Final = 255
+
+
+class JevProvider:
+    """Asks a decision service; see ``DecisionProvider`` for the contract.
+
+    The key is read from the environment at each call. One object serves many tasks of an event
+    loop; in another loop it opens connections of its own.
+
+    Args:
+        config: see ``ProviderConfig``; None: its defaults.
+        transport: of httpx, for tests; None: the network.
+        clock: seconds that only grow; deadlines are compared with it.
+
+    Raises:
+        ConfigError: an unknown dialect.
+    """
+
+    config_type: type[ProviderConfig] = ProviderConfig
+
+    def __init__(
+        self,
+        config: ProviderConfig | None = None,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.config = config or self.config_type()
+        self.requests_made = 0
+        self._dialect = dialect_named(self.config.dialect)
+        self._transport = transport
+        self._clock = clock
+        self._breaker = CircuitBreaker(
+            self._dialect.name,
+            self.config.circuit_failures,
+            self.config.circuit_cooldown_seconds,
+            clock,
+        )
+        self._latencies: deque[float] = deque(maxlen=31)
+        self._connected: _Connected | None = None
+
+    @classmethod
+    def from_config(cls, config: ProviderConfig) -> Self:
+        """A provider of this configuration; no key is needed yet."""
+        return cls(config)
+
+    @property
+    def name(self) -> str:
+        """As in ``DecisionProvider``."""
+        return self._dialect.name
+
+    @property
+    def model(self) -> str:
+        """As in ``DecisionProvider``."""
+        return self.config.model
+
+    @property
+    def timeout_seconds(self) -> float:
+        """As in ``DecisionProvider``."""
+        return self.config.timeout_seconds
+
+    async def choose(
+        self,
+        *,
+        state: str | Mapping[str, Any],
+        instructions: str,
+        criteria: Mapping[str, str | None],
+        deadline: float | None = None,
+        on_late: LateAnswer | None = None,
+    ) -> ChoiceDecision:
+        """As in ``DecisionProvider``."""
+        started = self._clock()
+        until = started + self.config.timeout_seconds
+        until = until if deadline is None else min(until, deadline)
+        request = self._request(state, instructions, criteria)
+        trial = self._breaker.enter()
+        try:
+            outcome = await self._outcome(request, until, on_late, trial)
+        except BaseException:  # cancelled, or no client could be made: no verdict on the provider
+            self._breaker.leave()
+            raise
+        if outcome.error is not None:
+            wait = outcome.error.retry_after if outcome.error.kind == "rate_limited" else None
+            self._breaker.fail(outcome.error.kind, open_for=wait)
+            raise outcome.error
+        assert outcome.answer is not None
+        self._breaker.succeed()
+        return replace(outcome.answer, latency_ms=(self._clock() - started) * 1e3)
+
+    async def prewarm(self) -> None:
+        """Open a connection, without the key; whatever happens is nobody's trouble."""
+        origin = "{0.scheme}://{0.netloc}/".format(urlsplit(self.config.url))
+        try:
+            async with asyncio.timeout(self.config.timeout_seconds):
+                await self._connection().client.head(origin)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+            log.debug("%s: prewarm: %s", self.name, type(error).__name__)
+
+    async def aclose(self) -> None:
+        """As in ``DecisionProvider``; a later call opens connections anew."""
+        connected, self._connected = self._connected, None
+        if connected is not None and connected.loop is asyncio.get_running_loop():
+            await connected.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _request(
+        self, state: str | Mapping[str, Any], instructions: str, criteria: Mapping[str, str | None]
+    ) -> Request:
+        key = read_key(self.config.api_key_env, self.name)
+        if not 2 <= len(criteria) <= MOST_OPTIONS:
+            message = f"criteria: got {len(criteria)} options, wanted 2 to {MOST_OPTIONS}"
+            raise failure("bad_request", message, self.name)
+        content = None
+        with contextlib.suppress(TypeError, ValueError, RecursionError):
+            content = self._dialect.body(self.config.model, state, instructions, criteria)
+        if content is None:
+            raise failure("bad_request", "state: wanted text or a JSON object", self.name)
+        refuse_secrets(content, key, self.name)
+        headers = self._dialect.headers(key, self.config.app_url, self.config.app_title)
+        return Request(self._dialect, self.config.url, headers, content, criteria, key)
+
+    async def _outcome(
+        self, request: Request, until: float, on_late: LateAnswer | None, trial: bool
+    ) -> Outcome:
+        """What came within the time, or a timeout."""
+        connected = self._connection()
+        if connected.waiting >= WAITING:
+            message = f"{connected.waiting} calls wait already"
+            return Outcome(error=failure("saturated", message, self.name))
+        late = Outcome(error=failure("timeout", "no answer within the deadline", self.name))
+        if not await connected.enter(until, self._clock):
+            return late
+        if not trial and self._breaker.is_open:  # since this call began to wait
+            connected.leave()
+            self._breaker.check()
+        task = asyncio.create_task(self._attempts(connected, request, until))
+        connected.keep(task)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=max(until - self._clock(), 0.0))
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if done:
+            return task.result()
+        if on_late is None or not connected.follow(task, on_late):
+            task.cancel()
+        return late
+
+    async def _attempts(self, connected: "_Connected", request: Request, until: float) -> Outcome:
+        """One exchange, and another one where that may help and fits into what is left."""
+        async with asyncio.timeout(until - self._clock() + LATE_SECONDS):
+            outcome = await self._exchange(connected, request)
+            for _ in range(self.config.retries):
+                if outcome.retry_after is None:
+                    break
+                pause = outcome.retry_after or BACKOFF_SECONDS
+                if self._clock() + pause + self._usual_latency() > until:
+                    break
+                await asyncio.sleep(pause)
+                outcome = await self._exchange(connected, request)
+            return outcome
+
+    async def _exchange(self, connected: "_Connected", request: Request) -> Outcome:
+        self.requests_made += 1
+        started = self._clock()
+        outcome = await exchange(connected.client, request)
+        if outcome.answer is not None:
+            self._latencies.append(self._clock() - started)
+        return outcome
+
+    def _usual_latency(self) -> float:
+        return statistics.median(self._latencies) if self._latencies else 0.0
+
+    def _connection(self) -> "_Connected":
+        loop = asyncio.get_running_loop()
+        if self._connected is None or self._connected.loop is not loop:
+            host = urlsplit(self.config.url).hostname
+            client = httpx.AsyncClient(
+                transport=self._transport,
+                timeout=None,  # each phase would have its own; the deadline is one for all
+                limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=60.0),
+                follow_redirects=False,
+                trust_env=host not in ("127.0.0.1", "::1", "localhost"),  # no proxy to ourselves
+            )
+            self._connected = _Connected(client, loop)
+        return self._connected
+
+
+class OpenRouterJevProvider(JevProvider):
+    """Jev through OpenRouter's Decisions API."""
+
+    config_type = OpenRouterConfig
+
+
+class TypeSafeJevProvider(JevProvider):
+    """Jev at TypeSafe itself."""
+
+    config_type = TypeSafeConfig
+
+
+class _Connected:
+    """The connections of one event loop and what is under way on them."""
+
+    def __init__(self, client: httpx.AsyncClient, loop: asyncio.AbstractEventLoop) -> None:
+        self.client = client
+        self.loop = loop
+        self.waiting = 0
+        self._places = asyncio.Semaphore(CONNECTIONS)
+        self._under_way: set[asyncio.Task[Outcome]] = set()
+        self._late = 0
+
+    async def enter(self, until: float, clock: Callable[[], float]) -> bool:
+        """Take one of the places under way, in turn; False: none was free in time."""
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(max(until - clock(), 0.0)):
+                await self._places.acquire()
+        except TimeoutError:
+            return False
+        finally:
+            self.waiting -= 1
+        if clock() >= until:
+            self._places.release()
+            return False
+        return True
+
+    def keep(self, task: asyncio.Task[Outcome]) -> None:
+        """Hold ``task`` and its place until it is done."""
+        self._under_way.add(task)
+        task.add_done_callback(self._ended)
+
+    def leave(self) -> None:
+        """Give a place back unused."""
+        self._places.release()
+
+    def _ended(self, task: asyncio.Task[Outcome]) -> None:
+        self._places.release()
+        self._under_way.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.debug("a late call ended: %s", type(task.exception()).__name__)
+
+    def follow(self, task: asyncio.Task[Outcome], on_late: LateAnswer) -> bool:
+        """Hand the answer of ``task`` to ``on_late`` when it comes; False: too many are awaited."""
+        if self._late >= LATE_ANSWERS:
+            return False
+        self._late += 1
+
+        def ended(task: asyncio.Task[Outcome]) -> None:
+            self._late -= 1
+            if task.cancelled() or task.exception() is not None:
+                return
+            answer = task.result().answer
+            if answer is None:
+                return
+            try:
+                on_late(answer)
+            except Exception as error:  # a cache's trouble is not the loop's
+                log.debug("a late answer was not kept: %s", type(error).__name__)
+
+        task.add_done_callback(ended)
+        return True
+
+    async def aclose(self) -> None:
+        """End what is under way and close the connections."""
+        tasks = list(self._under_way)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.client.aclose()
