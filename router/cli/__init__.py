@@ -9,6 +9,8 @@ __all__ = ["main"]
 
 # name -> (module, attribute, one line of help)
 COMMANDS: Final = {
+    "config": ("router.cli.config", "config", "Show the settings and where each came from."),
+    "route": ("router.cli.route", "route", "Choose the next tool among those on offer."),
     "route-mcts": (
         "router.cli.route_mcts",
         "route_mcts",
@@ -43,5 +45,5 @@ def main() -> None:
 
     A choice never authorises anything: permissions stay with the host.
 
-    Exit codes: 0 decided, 3 abstained, 2 bad input.
+    Exit codes: 0 decided, 3 abstained, 2 bad input, 1 the provider failed (mode jev_only).
     """

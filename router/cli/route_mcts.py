@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,6 +14,7 @@ from router.config import MCTSConfig
 from router.errors import RouterError
 from router.mcts_result import MCTSResult
 from router.mcts_router import MCTSToolRouter
+from router.settings import load_settings
 from simulators.asynchronous import drive
 from simulators.graph import SimulationGraph, read_graph
 
@@ -34,23 +36,17 @@ MANY_SIMULATIONS = 1_000_000
 @click.option(
     "--solver",
     type=click.Choice(["auto", "exact", "mcts"]),
-    default="auto",
-    show_default=True,
-    help="auto solves exactly where that is cheap, and searches elsewhere.",
+    help="auto solves exactly where that is cheap, and searches elsewhere [auto].",
 )
 @click.option(
     "--selection",
     type=click.Choice(["auto", "puct", "ucb1"]),
-    default="auto",
-    show_default=True,
-    help="Selection rule of the search.",
+    help="Selection rule of the search [auto].",
 )
 @click.option(
     "--evaluation",
     type=click.Choice(["auto", "simulator", "forced", "rollout"]),
-    default="auto",
-    show_default=True,
-    help="How a new state is valued: its stated value, after forced moves, or by random moves.",
+    help="How a new state is valued: as stated, after forced moves, or by random moves [auto].",
 )
 @click.option("--exploration", type=float, help="Weight of exploration, >= 0 [1.5].")
 @click.option(
@@ -101,14 +97,15 @@ def _read(graph: str) -> bytes:
 
 
 def _config(graph: SimulationGraph, options: dict[str, Any]) -> MCTSConfig:
-    """An option wins over the graph's own setting, which wins over the default."""
+    """An option wins over the graph's own setting, which wins over the settings in force."""
     names = ("simulations", "max_depth", "discount", "time_limit_ms", "seed")
-    settings = {name: getattr(graph, name) for name in names}
-    settings |= {name: options[name] for name in names if options[name] is not None}
-    settings |= {name: options[name] for name in ("solver", "selection", "evaluation")}
-    settings["exploration_constant"] = options["exploration"]
+    given = {name: getattr(graph, name) for name in names}
+    given |= {name: options[name] for name in names if options[name] is not None}
+    given |= {name: options[name] for name in ("solver", "selection", "evaluation")}
+    given["exploration_constant"] = options["exploration"]
+    given = {name: value for name, value in given.items() if value is not None}
     try:
-        return MCTSConfig(**{name: value for name, value in settings.items() if value is not None})
+        return replace(load_settings().search, **given)
     except ConfigError as error:
         flag = "--exploration" if error.field == "exploration_constant" else f"--{error.field}"
         _refuse(f"{flag.replace('_', '-')}: got {error.got!r}, wanted {error.wanted}")
