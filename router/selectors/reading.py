@@ -1,0 +1,212 @@
+"""What a state says, cut up: the goal's words in their clauses, its values, the calls so far."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from router.models import HarnessState
+from router.selectors.stems import STOP, concept, stem, stems
+from router.words import words
+
+__all__ = ["Call", "Goal", "calls_so_far", "parameter_kinds", "read_goal", "values_in"]
+
+GOAL_LIMIT: Final = 4_000
+OBSERVATION_LIMIT: Final = 8_000
+CALL_LIMIT: Final = 32
+
+_CLAUSE: Final = re.compile(
+    r"[.!?;:]+(?:\s|$)|\n+|,\s|\b(?:and|then|after|afterwards|once|before|followed by|finally|next|"
+    r"also|while|so that|by)\b",
+    re.I,
+)
+_QUOTED: Final = re.compile(
+    r"(?<!\w)'[^'\n]{1,200}'(?!\w)|(?<!\w)\"[^\"\n]{1,200}\"(?!\w)|`[^`\n]{1,200}`|“[^”\n]{1,200}”"
+)
+QUOTED_WEIGHT: Final = 0.35
+"""Of words within quotation marks: they are more often a value than a wish."""
+
+_KINDS: Final = (
+    ("email", re.compile(r"[\w.+-]+@[\w-]+\.\w+")),
+    ("url", re.compile(r"https?://|www\.")),
+    (
+        "date",
+        re.compile(
+            r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\b(?:today|tomorrow|yesterday|"
+            r"tonight|weekend|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|"
+            r"february|march|april|june|july|august|september|october|november|december)\b|"
+            r"\b\d{1,2}(?:st|nd|rd|th)\b",
+            re.I,
+        ),
+    ),
+    ("time", re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{1,2}\s?(?:am|pm|a\.m|p\.m)\b", re.I)),
+    ("money", re.compile(r"[$€£]\s?\d|\b\d[\d,.]*\s?(?:usd|eur|gbp|dollars|euros|rmb|yen)\b", re.I)),
+    ("path", re.compile(r"[\w.~-]*/[\w./-]+|\b[\w-]+\.[a-z]{1,5}\b")),
+    ("number", re.compile(r"\b\d[\d,.]*\b")),
+    ("quoted", _QUOTED),
+    ("proper", re.compile(r"(?<=[a-z,'] )[A-Z][a-z]+|\b[A-Z]{2,5}\b")),
+)
+KINDS: Final = tuple(name for name, _ in _KINDS)
+
+_PARAMETER_KINDS: Final = {
+    "email": "email mail recipient receiver",
+    "url": "url link website web page site uri",
+    "date": "date day start end from to check in out year month deadline expir",
+    "time": "time hour start end minute when",
+    "money": "price amount cost budget fee fare rate money salary limit currency",
+    "path": "path file folder directory source destination dir filename repo",
+    "number": "number num count amount quantity size limit id price year age n x y a b value lines "
+    "page top radius distance length width height zip code hours minutes days guests adults",
+    "quoted": "query text message content title name keyword pattern question comment note body "
+    "description prompt",
+    "proper": "city location place name symbol country state person user title origin destination "
+    "company ticker artist currency from to address actor director author team",
+}
+
+
+def _parameter_table() -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for kind, names in _PARAMETER_KINDS.items():
+        for name in names.split():
+            table.setdefault(stem(name), set()).add(kind)
+    return {key: frozenset(kinds) for key, kinds in table.items()}
+
+
+_KINDS_OF: Final = _parameter_table()
+
+
+@lru_cache(maxsize=8_192)
+def parameter_kinds(name: tuple[str, ...]) -> frozenset[str]:
+    """Kinds of value that a parameter takes, guessed from the stems of its name; may be empty."""
+    return frozenset().union(*(_KINDS_OF.get(part, frozenset()) for part in name))
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The goal, cut up.
+
+    Attributes:
+        text: lower case, cut to a limit.
+        terms: different stems, in order of their first place.
+        places: of each term the number of its clause (the first with it).
+        positions: of each term its place in the goal, 0 (first) to 1.
+        groups: different groups of like words.
+        group_terms: of each group the indices of its terms.
+        clauses: how many clauses there are, at least 1.
+        weights: of each term 1, or less if it stands between quotation marks only.
+        kinds: kinds of value that occur, of ``KINDS``.
+        tokens: words of the goal, lower case, stop words too.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    places: tuple[int, ...]
+    positions: tuple[float, ...]
+    groups: tuple[str, ...]
+    group_terms: tuple[tuple[int, ...], ...]
+    clauses: int
+    weights: tuple[float, ...]
+    kinds: frozenset[str]
+    tokens: tuple[str, ...]
+
+
+def values_in(text: str) -> frozenset[str]:
+    """Kinds of value that occur in a text."""
+    return frozenset(name for name, pattern in _KINDS if pattern.search(text))
+
+
+def cut(text: str, limit: int) -> str:
+    """``text`` with its middle taken out if it is longer than ``limit``."""
+    return text if len(text) <= limit else text[: limit // 2] + " " + text[-limit // 2 :]
+
+
+def read_goal(text: str) -> Goal:
+    """Cut up a goal; any text will do."""
+    text = cut(text, GOAL_LIMIT)
+    first: dict[str, tuple[int, int]] = {}
+    tokens: list[str] = []
+    clause = 0
+    for piece in _CLAUSE.split(_QUOTED.sub(" _ ", text)):
+        before = len(first)
+        found = words(piece)
+        for word in found:
+            if word not in STOP:
+                first.setdefault(stem(word), (clause, len(tokens)))
+            tokens.append(word)
+        clause += len(first) > before
+    spoken = len(first)
+    for quoted in _QUOTED.findall(text):
+        for term in stems(quoted):
+            first.setdefault(term, (max(clause - 1, 0), len(tokens) // 2))
+    groups: dict[str, list[int]] = {}
+    for i, term in enumerate(first):
+        for group in concept(term):
+            groups.setdefault(group, []).append(i)
+    length = max(len(tokens) - 1, 1)
+    return Goal(
+        text=text.lower(),
+        terms=tuple(first),
+        places=tuple(place for place, _ in first.values()),
+        positions=tuple(position / length for _, position in first.values()),
+        groups=tuple(groups),
+        group_terms=tuple(map(tuple, groups.values())),
+        clauses=max(clause, 1),
+        weights=(1.0,) * spoken + (QUOTED_WEIGHT,) * (len(first) - spoken),
+        kinds=values_in(text),
+        tokens=tuple(tokens),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An earlier action.
+
+    Attributes:
+        tool: its name.
+        arguments: name and value as text, as far as known.
+        outcome: how it ended, or "".
+    """
+
+    tool: str
+    arguments: tuple[tuple[str, str], ...] = ()
+    outcome: str = ""
+
+
+_CALL: Final = re.compile(r"([A-Za-z_][\w.\-]{0,200})\(")
+_ARGUMENT: Final = re.compile(
+    r"""\s*([A-Za-z_]\w*)\s*=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,()]+)"""
+)
+
+
+def calls_so_far(state: HarnessState, offered: Collection[str]) -> tuple[Call, ...]:
+    """Earlier calls, oldest first.
+
+    From ``recent_actions``; where that is empty, calls of offered tools that the observation
+    writes as ``name(argument='value', ...)``; else ``last_action`` alone.
+    """
+    recent: Sequence[Call] = [
+        Call(action.tool, (), action.outcome) for action in state.recent_actions[-CALL_LIMIT:]
+    ]
+    if not recent and state.observation:
+        recent = _written_calls(state.observation[-OBSERVATION_LIMIT:], offered)[-CALL_LIMIT:]
+    if not recent and state.last_action:
+        recent = [Call(state.last_action)]
+    return tuple(recent)
+
+
+def _written_calls(text: str, offered: Collection[str]) -> list[Call]:
+    found, end = [], 0
+    for match in _CALL.finditer(text):
+        if match.start() < end or match.group(1) not in offered:
+            continue
+        arguments, end = [], match.end()
+        while (argument := _ARGUMENT.match(text, end)) is not None:
+            arguments.append((argument.group(1), argument.group(2).strip("'\" ")))
+            end = argument.end()
+            if text[end : end + 1] != ",":
+                break
+            end += 1
+        found.append(Call(match.group(1), tuple(arguments)))
+    return found
+
