@@ -14,9 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from router.models import ActionSummary, HarnessState, ToolDescriptor
+from router.models import ActionSummary, HarnessState, RiskLevel, ToolDescriptor
 
-__all__ = ["CASES", "Problem", "data_folder", "data_hash", "fold_of", "load", "part_of", "registry"]
+__all__ = [
+    "CASES",
+    "Problem",
+    "data_folder",
+    "data_hash",
+    "fold_of",
+    "load",
+    "load_cases",
+    "part_of",
+    "registry",
+]
 
 ROOT: Final = Path(__file__).parents[2]
 CASES: Final = Path(__file__).with_name("agent_cases.jsonl")
@@ -79,7 +89,7 @@ def _share(group: str, salt: str) -> float:
 
 
 def part_of(problem: Problem) -> str:
-    """"fit" or "report", by a hash of the group."""
+    """ "fit" or "report", by a hash of the group."""
     return "fit" if _share(problem.group, "part") < FIT_SHARE else "report"
 
 
@@ -106,24 +116,29 @@ def load(folder: Path, sources: Sequence[str] = SETS) -> list[Problem]:
 
 
 def load_cases(path: Path = CASES) -> list[Problem]:
-    """Our own coding-agent cases; every second one belongs to "fit" by its field ``part``."""
+    """Our own cases of agents at work; cases with the same goal are a group.
+
+    Lines with "box" are lists of tools, the others cases that name one of them.
+    """
+    items = [json.loads(line) for line in path.read_text().splitlines()]
+    boxes = {item["box"]: tuple(_tools(item["tools"])) for item in items if "box" in item}
     problems = []
-    for line in path.read_text().splitlines():
-        item = json.loads(line)
+    for item in items:
+        if "box" in item:
+            continue
         state = HarnessState(
             goal=item["goal"],
             observation=item.get("observation"),
             last_action=item.get("last_action"),
             recent_actions=[ActionSummary(*action) for action in item.get("recent_actions", ())],
         )
-        tools = tuple(_tools(TOOL_BOXES[item["tools"]]))
+        tools = boxes[item["tools"]]
         names = [tool.name for tool in tools]
         gold = names.index(item["gold"]) if item["gold"] is not None else None
-        problems.append(Problem(item["id"], "agent_cases", item["part"], state, tools, gold))
+        problems.append(
+            Problem(item["id"], "agent_cases", f"case:{item['goal']}", state, tools, gold)
+        )
     return problems
-
-
-TOOL_BOXES: dict[str, list[dict[str, Any]]] = {}
 
 
 def registry(folder: Path) -> tuple[ToolDescriptor, ...]:
@@ -144,7 +159,9 @@ def _tools(entries: Iterable[dict[str, Any]]) -> Iterable[ToolDescriptor]:
     for entry in entries:
         properties: dict[str, Any] = {name: {} for name in entry.get("parameters", ())}
         schema = {"type": "object", "properties": properties}
-        yield ToolDescriptor(entry["name"], entry.get("description") or "", schema=schema)
+        risk = RiskLevel(entry.get("risk", "medium"))
+        description = entry.get("description") or ""
+        yield ToolDescriptor(entry["name"], description, risk=risk, schema=schema)
 
 
 def _problem(source: str, item: dict[str, Any], tools: tuple[ToolDescriptor, ...]) -> Problem:

@@ -1,382 +1,347 @@
 """Features of every tool on offer, and of "none fits", given a state: the model's input.
 
-All features of a tool are made of three parts: how well its words match the goal (of several
-fields, of the part of the goal that earlier calls have not used up, of its next clause), how it
-follows on the earlier calls, and whether the values that it needs are there. Scores over the list
-enter as they are, as z-scores within the list, and relative to the best.
+A tool's features are made of three parts: how well its words match the goal (field by field, and
+the part of the goal that earlier calls have not used up), how it follows on the earlier calls, and
+whether the values that it needs are there. Scores over the list enter as they are, as z-scores
+within the list, and relative to the best, so that lists of all sizes are alike.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from router.models import HarnessState, RiskLevel, ToolDescriptor
-from router.selectors.lexical import ALL, DESCRIPTION, NAME, PARAMETERS, Shelf, trigrams
+from router.models import HarnessState
+from router.selectors.facts import CLASSES, Facts
+from router.selectors.history import turn_inputs, turn_probabilities
+from router.selectors.lexical import ALL, DESCRIPTION, FAMILY, NAME, PARAMETERS, trigrams
+from router.selectors.pairs import pair_sources
 from router.selectors.reading import (
     Call,
     Goal,
     calls_so_far,
-    cut,
-    parameter_kinds,
+    parameter_stems,
     read_goal,
+    read_observation,
 )
-from router.selectors.stems import VERB_CLASSES, concept, stem, verb_class
-from router.words import words
 
-__all__ = ["CLASSES", "Facts", "Features", "features"]
+__all__ = ["CONTEXTS", "NONE_FEATURES", "Features", "features", "tool_features"]
 
 Floats = npt.NDArray[np.float64]
-CLASS_ID: Final = {name: i for i, name in enumerate(VERB_CLASSES)}
-CLASSES: Final = len(VERB_CLASSES)
-RISKY: Final = {RiskLevel.LOW: 0.0, RiskLevel.MEDIUM: 0.0, RiskLevel.HIGH: 1.0, RiskLevel.CRITICAL: 2.0}
-FAILED: Final = frozenset("error fail failed failure exception timeout refused denied invalid".split())
-UNKNOWN_IDF: Final = 6.0
-OBSERVATION_LIMIT: Final = 1_000
+
+SCORES: Final = ("name", "description", "parameters", "all", "family", "name_group", "text_group")
+MATCHES: Final = (*SCORES, "letters", "name_share", "head")
+OTHERS: Final = (
+    *("gap", "best", "cover", "cover_name", "hits", "group_hits", "exact", "name_known"),
+    *("name_soft", "early", "no_parameters"),
+    *("fed", "chained", "ready", "arity", "fed.z", "chained.z", "ready.z", "arity.z"),
+    *(f"left.{name}" for name in SCORES),
+    *("again", "before", "before.turn", "repeat", "repeat.turn", "repeat.failed"),
+    *("noun", "noun.turn", "feeds", "alike", "alike.turn", "kin", "kin.turn", "kin_text"),
+    *("kin_text.turn", "new_family", "seen.all", "seen.name", "risk", "reads_path"),
+)
+NONE_FEATURES: Final = (
+    *("one", "calls", "turn", "best", "log_best", "cover", "cover_all", "cover_name"),
+    *("name_known", "name_soft", "hits", "group_hits", "letters", "head", "fed", "ready"),
+    *("terms", "clauses", "similarity"),
+)
+CONTEXTS: Final = (
+    *(f"after {kind}" for kind in CLASSES),
+    *("new request", "no calls", "it failed", "it went well", "path seen", "path in goal"),
+)
+"""What a kind of action may follow on: the kind of the last call, and other facts of the state."""
+
+
+def tool_features(similarity: bool) -> tuple[str, ...]:
+    """Names of the rows of ``Features.tools``."""
+    names = (*MATCHES, "similarity") if similarity else MATCHES
+    forms = ("", ".z", ".rel", ".turn")
+    return (*(name + form for form in forms for name in names), *OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What the model sees.
+    """What the model sees of a state with n tools.
 
     Attributes:
-        tools: feature -> [n] values, one per tool.
-        none: feature -> value, of "none fits".
-        after: [CLASSES + 1] kinds of action of the last call; the last entry: no call, or one that
-            belongs to an earlier request.
-        kinds: [n, CLASSES] kinds of action of each tool.
+        tools: [len(tool_features(...)), n].
+        none: [len(NONE_FEATURES)].
+        contexts: [len(CONTEXTS)] how much each holds, 0 to 1.
+        pairs: first words of pairs, see ``router.selectors.pairs``.
+        turn: inputs of the model of which calls were made for this goal.
+        goal: the goal as read.
+        last: index of the last tool among those on offer, or None.
     """
 
-    tools: dict[str, Floats]
-    none: dict[str, float]
-    after: Floats
-    kinds: Floats
+    tools: Floats
+    none: Floats
+    contexts: Floats
+    pairs: list[tuple[str, str, float]]
+    turn: list[list[float]]
+    goal: Goal
     last: int | None
-    last_in_turn: float
-
-
-class Facts:
-    """A shelf with what does not depend on the state."""
-
-    def __init__(self, tools: Sequence[ToolDescriptor], shelf: Shelf) -> None:
-        self.tools = tools
-        self.shelf = shelf
-        self.names = [tool.name for tool in tools]
-        self.index = {name: i for i, name in enumerate(self.names)}
-        self.lowered = [name.lower() for name in self.names]
-        self.kinds = np.array([tool_kinds(t.name, t.head) for t in shelf.tools])
-        self.parameters = [set(t.parameters) for t in shelf.tools]
-        self.parameter_kinds = [[parameter_kinds(p) for p in t.parameters] for t in shelf.tools]
-        self.risk = np.array([RISKY.get(tool.risk, 0.0) for tool in tools])
-        self.heads = [
-            {term for h in t.head for term in (h, *concept(h))} for t in shelf.tools
-        ]
-        self.name_terms = [[shelf.vocabulary[s] for s in dict.fromkeys(t.name)] for t in shelf.tools]
-
-
-def tool_kinds(name: Sequence[str], head: Sequence[str]) -> Floats:
-    """[CLASSES] kinds of action a tool may be, by the verbs of its name, else of its description."""
-    row = np.zeros(CLASSES)
-    for part in (*name, *head[1:]):
-        found = verb_class(part)
-        if found:
-            for kind in found:
-                row[CLASS_ID[kind]] = 1.0 / len(found)
-            break
-    return row
-
-
-def standard(rows: Floats) -> Floats:
-    """[k, n] -> z-scores within each row; 0 where a row is constant."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    spread: Floats = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    result: Floats = centred / np.maximum(spread, 1e-6)
-    return result
-
-
-def relative(rows: Floats) -> Floats:
-    """[k, n] -> divided by the best of each row; 0 where nothing is above 0."""
-    result: Floats = rows / np.maximum(rows.max(axis=1, keepdims=True), 1e-6)
-    return result
-
-
-def in_turn(
-    goal: Goal, facts: Facts, calls: Sequence[Call], scores: Floats, weights: Sequence[float]
-) -> tuple[list[float], list[list[float]]]:
-    """For each call the probability that it was made for this goal, not for an earlier request."""
-    best = max(float(scores.max()), 1e-6)
-    inputs: list[list[float]] = []
-    for back, call in enumerate(reversed(calls)):
-        values = [value for _, value in call.arguments]
-        meaning = [v for v in values if len(v) > 1 and v.lower() not in ("true", "false")]
-        hits = sum(v.lower() in goal.text for v in meaning)
-        i = facts.index.get(call.tool)
-        score = float(scores[i]) / best if i is not None else 0.0
-        known = float(bool(meaning))
-        inputs.append(
-            [
-                1.0,
-                float(hits > 0),
-                hits / max(len(meaning), 1),
-                score,
-                known,
-                float(score > 0.999),
-                float(not values),
-                float(hits > 0) * score,
-                float(back > 0),
-                1.0 / goal.clauses,
-                min(len(goal.terms), 30) / 30,
-            ]
-        )
-    probabilities: list[float] = []
-    running = 1.0
-    for row in inputs:
-        z = sum(a * b for a, b in zip(row, weights, strict=False))
-        running *= 1.0 / (1.0 + np.exp(-z))
-        probabilities.append(float(running))
-    return probabilities[::-1], inputs[::-1]
 
 
 def features(
     state: HarnessState,
     facts: Facts,
-    *,
-    idf: Mapping[str, float],
     turn_weights: Sequence[float],
-    similarity: Callable[[str, Sequence[ToolDescriptor]], Sequence[float]] | None = None,
+    similarity: Floats | None = None,
 ) -> Features:
-    shelf, n = facts.shelf, len(facts.tools)
-    goal = read_goal(state.goal)
-    calls = calls_so_far(state, facts.index)
-    vocabulary, matches = shelf.vocabulary, shelf.matches
-    T: dict[str, Floats] = {}
+    """Read a state against the tools on offer.
 
-    # Goal terms and groups that some tool has.
-    known = [(k, vocabulary[t]) for k, t in enumerate(goal.terms) if t in vocabulary]
-    groups = [(k, vocabulary[g]) for k, g in enumerate(goal.groups) if g in vocabulary]
-    weight = np.array(goal.weights)
-    group_weight = np.array([max(goal.weights[i] for i in g) for g in goal.group_terms])
-    rows = [k for k, _ in known]
-    group_rows = [k for k, _ in groups]
-    M = matches[[row for _, row in known]]  # [K, 4, n]
-    G = matches[[row for _, row in groups]]
-    w = weight[rows] if rows else np.zeros(0)
-    gw = group_weight[group_rows] if group_rows else np.zeros(0)
-    places = np.array(goal.places, dtype=float)[rows] if rows else np.zeros(0)
-    group_places = np.array([goal.places[goal.group_terms[k][0]] for k in group_rows])
+    Args:
+        state: anything.
+        facts: the tools on offer, n of them, n > 0.
+        turn_weights: of ``TURN_INPUTS``.
+        similarity: [n] of each tool with the goal by another scorer, or None.
+    """
+    goal, calls = read_goal(state.goal), calls_so_far(state, facts.index)
+    match = _Match(goal, facts)
+    inputs = turn_inputs(goal, calls, facts.index, match.total)
+    turn = turn_probabilities(calls, inputs, turn_weights)
+    ids = [facts.index.get(call.tool) for call in calls]
+    last, turn_now = (ids[-1], turn[-1]) if calls else (None, 0.0)
 
-    def score(term_weights: Floats, group_weights: Floats) -> Floats:
-        a = np.tensordot(term_weights, M, 1) if rows else np.zeros((4, n))
-        b = np.tensordot(group_weights, G, 1) if group_rows else np.zeros((4, n))
-        return np.stack([a[NAME], a[DESCRIPTION], a[PARAMETERS], a[ALL], b[NAME], b[DESCRIPTION]])
+    base = match.base(similarity)
+    scaled = base - base.mean(axis=1, keepdims=True)
+    scaled /= np.maximum(np.sqrt((scaled**2).mean(axis=1, keepdims=True)), 1e-6)
+    relative = base / np.maximum(base.max(axis=1, keepdims=True), 1e-6)
+    values = _values(goal, calls, facts)
+    left = match.left(ids, turn) if calls else np.zeros((len(SCORES), facts.n))
+    observation = _observation(state, calls, facts)
+    tools = np.concatenate(
+        [
+            base * 0.25,
+            scaled,
+            relative,
+            scaled * turn_now,
+            match.others(),
+            facts.no_parameters[None],
+            values,
+            standard(values),
+            left,
+            _history(calls, ids, turn, facts),
+            observation.scores,
+            (facts.risk * (match.soft == 0))[None],
+            (facts.reads_path * observation.path)[None],
+        ]
+    )
+    return Features(
+        tools=tools,
+        none=match.none(base, values, float(bool(calls)), turn_now, similarity),
+        contexts=_contexts(goal, facts, observation, last, turn_now, bool(calls)),
+        pairs=pair_sources(
+            goal,
+            facts.shelf.tools[last].name if last is not None else (),
+            turn_now,
+            (word for i in ids[:-1] if i is not None for word in facts.shelf.tools[i].name),
+        ),
+        turn=inputs,
+        goal=goal,
+        last=last,
+    )
 
-    full = score(w, gw)
-    total = full[3] + 0.4 * (full[4] + full[5])
 
-    # Which earlier calls were made for this goal, and what they used up of it.
-    turn, inputs = in_turn(goal, facts, calls, total, turn_weights)
-    used, group_used = np.zeros(len(rows)), np.zeros(len(group_rows))
-    used_place = -1.0
-    clause_of = np.zeros(n)
-    if rows:
-        by_clause = np.zeros((goal.clauses, n))
-        np.add.at(by_clause, np.array(goal.places)[rows], w[:, None] * M[:, ALL])
-        if group_rows:
-            np.add.at(
-                by_clause, group_places, 0.4 * gw[:, None] * (G[:, NAME] + G[:, DESCRIPTION])
-            )
-    else:
-        by_clause = np.zeros((goal.clauses, n))
-    clause_rel = by_clause / np.maximum(by_clause.max(axis=1, keepdims=True), 1e-6)
-    # a tool's clause: where it does best against the others, weighted by its own score there
-    clause_of = np.argmax(by_clause * (clause_rel + 0.2), axis=0)
-    own = by_clause.max(axis=0) > 0
-    last_in_turn = 0.0
-    last: int | None = None
-    for call, p in list(zip(calls, turn, strict=True))[-8:]:
-        i = facts.index.get(call.tool)
-        last_in_turn, last = p, i
-        if i is None or p < 0.05:
-            continue
-        if rows:
-            used = np.maximum(used, p * M[:, ALL, i] / np.maximum(M[:, ALL].max(axis=1), 1e-6))
-        if group_rows:
-            top = np.maximum(G[:, ALL].max(axis=1), 1e-6)
-            group_used = np.maximum(group_used, p * G[:, ALL, i] / top)
-        if own[i] and p > 0.5:
-            used_place = max(used_place, float(clause_of[i]))
-    residual = score(w * (1 - used), gw * (1 - group_used))
-    next_place = used_place + 1
-    after = score(w * (places >= next_place), gw * (group_places >= next_place))
-    near = score(w * (places == next_place), gw * (group_places == next_place))
-    first = score(w * (places == 0), gw * (group_places == 0))
+def standard(rows: Floats) -> Floats:
+    """[k, n] -> z-scores within each row; 0 where a row is constant."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    spread = np.sqrt((centred**2).mean(axis=1, keepdims=True))
+    result: Floats = centred / np.maximum(spread, 1e-6)
+    return result
 
-    # Lexical base rows.
-    grams = trigrams(set(goal.tokens))
-    ids = [shelf.gram_ids[g] for g in grams if g in shelf.gram_ids]
-    gram = shelf.gram_rows[ids].sum(axis=0) if ids else np.zeros(n)
-    gram = gram / np.sqrt(1 + len(grams))
-    in_name = shelf.in_name[[r for _, r in known]] if rows else np.zeros((0, n))
-    idf_known = shelf.idf[[r for _, r in known]] if rows else np.zeros(0)
-    name_cover = (idf_known @ in_name) / np.maximum(shelf.name_idf, 1e-6)
-    heads = set(goal.terms) | set(goal.groups)
-    terms_set = set(goal.terms)
-    head = np.array([len(h & heads) / len(h) if h else 0.0 for h in facts.heads])
-    base_names = ["name", "desc", "params", "all", "gname", "gdesc", "gram", "name_cover", "head"]
-    base = np.vstack([full, gram, name_cover, head])
-    if similarity is not None:
-        base_names.append("similarity")
-        base = np.vstack([base, np.asarray(similarity(state.goal, facts.tools), dtype=float)])
-    z, rel = standard(base), relative(base)
-    for k, name in enumerate(base_names):
-        T[f"{name}"] = base[k] / 4.0
-        T[f"{name}.z"] = z[k]
-        T[f"{name}.rel"] = rel[k]
-    # Rank features on the total.
-    order = np.sort(total)[::-1]
-    second = np.where(total == order[0], order[1] if n > 1 else 0.0, order[0])
-    T["total.gap"] = np.clip(total - second, -3, 3)
-    T["total.best"] = (total == order[0]) / max(int((total == order[0]).sum()), 1) * (order[0] > 0)
-    # Coverage of the goal with background weights: comparable over lists.
-    bg = np.array([idf.get(t, UNKNOWN_IDF) for t in goal.terms]) * weight if len(weight) else weight
-    mass = max(float(bg.sum()), 1e-6)
-    hit = (M[:, ALL] > 0).astype(float) if rows else np.zeros((0, n))
-    T["cover"] = (bg[rows] @ hit) / mass if rows else np.zeros(n)
-    T["cover_name"] = (bg[rows] @ in_name) / mass if rows else np.zeros(n)
-    T["hits"] = np.log1p(bg[rows] @ hit) if rows else np.zeros(n)
-    ghit = (G[:, :2].max(axis=1) > 0).astype(float) if group_rows else np.zeros((0, n))
-    T["ghits"] = np.log1p(gw @ ghit) if group_rows else np.zeros(n)
-    T["exact"] = np.array([float(len(x) > 3 and x in goal.text) for x in facts.lowered])
-    T["name_full"] = (name_cover > 0.999) * 1.0
-    # own coverage with background idf
-    nb, ncov = np.zeros(n), np.zeros(n)
-    for i, t in enumerate(shelf.tools):
-        own_terms = dict.fromkeys(t.name)
-        tot = sum(idf.get(s, UNKNOWN_IDF) for s in own_terms) or 1.0
-        ncov[i] = sum(idf.get(s, UNKNOWN_IDF) for s in own_terms if s in terms_set) / tot
-        nb[i] = sum(1 for s in own_terms if s in terms_set or any(c in heads for c in concept(s))) / max(len(own_terms), 1)
-    T["name_bg"] = ncov
-    T["name_soft"] = nb
-    # Earliness: where in the goal the tool is first named.
-    pos = np.array(goal.positions)[rows] if rows else np.zeros(0)
-    early = np.full(n, 1.0)
-    if rows:
-        where = np.where(in_name > 0, pos[:, None], 1.0)
-        early = where.min(axis=0)
-    T["early"] = 1.0 - early
 
-    # Values.
-    earlier = {tuple(stem(x) for x in words(a)) for c in calls for a, _ in c.arguments}
-    values = np.zeros((4, n))
-    for i, kinds in enumerate(facts.parameter_kinds):
-        if not kinds:
-            continue
-        fed = [bool(k & goal.kinds) for k in kinds]
-        chained = [p in earlier for p in shelf.tools[i].parameters]
-        values[0, i] = sum(fed) / len(kinds)
-        values[1, i] = sum(chained) / len(kinds)
-        values[2, i] = sum(f or c for f, c in zip(fed, chained, strict=True)) / len(kinds)
-        values[3, i] = np.log1p(len(kinds))
-    zv = standard(values)
-    for k, name in enumerate(("fed", "chained", "ready", "arity")):
-        T[f"{name}"] = values[k]
-        T[f"{name}.z"] = zv[k]
-    T["no_params"] = np.array([float(not p) for p in facts.parameters])
+class _Match:
+    """A goal's words against the tools'."""
 
-    # History.
-    has = float(bool(calls))
-    T_p = last_in_turn
-    zs = standard(np.vstack([residual, after, near, first]))
-    labels = ("name", "desc", "params", "all", "gname", "gdesc")
-    for k, variant in enumerate(("residual", "after", "near", "first")):
-        for j, label in enumerate(labels):
-            T[f"{variant}.{label}"] = zs[6 * k + j] * has
-            if variant in ("residual", "near", "after"):
-                T[f"{variant}.{label}.turn"] = zs[6 * k + j] * T_p
-    for k, name in enumerate(base_names):
-        T[f"{name}.z.turn"] = z[k] * T_p
-        T[f"{name}.z.has"] = z[k] * has
-    dist = clause_of - used_place
-    T["clause.back"] = ((dist < 0) & own) * T_p
-    T["clause.same"] = ((dist == 0) & own) * T_p
-    T["clause.next"] = ((dist == 1) & own) * T_p
-    T["clause.later"] = ((dist > 1) & own) * T_p
-    T["clause.first"] = ((clause_of == 0) & own) * (1 - T_p)
-    T["clause.place"] = (clause_of / goal.clauses) * own * (1 - T_p)
-    counts_turn, counts_before, repeat = np.zeros(n), np.zeros(n), np.zeros(n)
-    for call, p in zip(calls, turn, strict=True):
-        i = facts.index.get(call.tool)
+    def __init__(self, goal: Goal, facts: Facts) -> None:
+        self.goal, self.facts = goal, facts
+        shelf, vocabulary = facts.shelf, facts.shelf.vocabulary
+        known = [(k, vocabulary[t]) for k, t in enumerate(goal.terms) if t in vocabulary]
+        groups = [
+            (weight, vocabulary[g])
+            for g, weight in zip(goal.groups, goal.group_weights, strict=True)
+            if g in vocabulary
+        ]
+        self.places = np.array([k for k, _ in known], dtype=np.int64)
+        self.rows = np.array([row for _, row in known], dtype=np.int64)
+        self.group_rows = np.array([row for _, row in groups], dtype=np.int64)
+        weights = np.array(goal.weights)
+        self.weights: Floats = weights[self.places] if known else np.zeros(0)
+        self.group_weights = np.array([weight for weight, _ in groups])
+        self.terms = shelf.matches[self.rows]  # [k, fields + 1, n]
+        self.groups = shelf.matches[self.group_rows]
+        self.in_name = shelf.in_name[self.rows]
+        background = np.array([facts.background(term) for term in goal.terms]) * weights
+        self.mass = max(float(background.sum()), 1e-6)
+        self.background: Floats = background[self.places] if known else np.zeros(0)
+        hit = np.zeros(len(vocabulary) + 1)
+        hit[self.rows] = 1.0
+        hit[self.group_rows] = 1.0
+        self.soft = facts.soft_name(hit)
+        self.head = facts.head_share(hit)
+        self.scores = self._scores(self.weights, self.group_weights)
+        self.total: Floats = self.scores[3] + 0.4 * (self.scores[5] + self.scores[6])
+
+    def _scores(self, weights: Floats, group_weights: Floats) -> Floats:
+        """[SCORES, n] BM25 of the goal's words, each with its weight."""
+        a = np.tensordot(weights, self.terms, 1)
+        b = np.tensordot(group_weights, self.groups, 1)
+        order = (NAME, DESCRIPTION, PARAMETERS, ALL, FAMILY)
+        return np.concatenate([a[list(order)], b[[NAME, DESCRIPTION]]])
+
+    def base(self, similarity: Floats | None) -> Floats:
+        """[MATCHES (+ similarity), n]."""
+        shelf, goal = self.facts.shelf, self.goal
+        grams = trigrams(set(goal.tokens))
+        ids = [shelf.gram_ids[gram] for gram in grams if gram in shelf.gram_ids]
+        letters = shelf.gram_rows[ids].sum(axis=0) / np.sqrt(1.0 + len(grams))
+        share = (shelf.idf[self.rows] @ self.in_name) / np.maximum(shelf.name_idf, 1e-6)
+        rows = [self.scores, letters[None], share[None], self.head[None]]
+        return np.concatenate(rows if similarity is None else [*rows, similarity[None]])
+
+    def left(self, ids: Sequence[int | None], turn: Sequence[float]) -> Floats:
+        """[SCORES, n] z-scores of the part of the goal that calls made for it have not used up."""
+        used, group_used = np.zeros(len(self.rows)), np.zeros(len(self.group_rows))
+        terms, groups = self.terms[:, ALL], self.groups[:, ALL]
+        most = np.maximum(terms.max(axis=1), 1e-6)
+        most_group = np.maximum(groups.max(axis=1), 1e-6)
+        for i, probability in zip(ids, turn, strict=True):
+            if i is not None and probability > 0.05:
+                np.maximum(used, probability * terms[:, i] / most, out=used)
+                np.maximum(group_used, probability * groups[:, i] / most_group, out=group_used)
+        return standard(
+            self._scores(self.weights * (1 - used), self.group_weights * (1 - group_used))
+        )
+
+    def others(self) -> Floats:
+        """[10, n] the rows "gap" to "early" of ``OTHERS``."""
+        total, goal, facts = self.total, self.goal, self.facts
+        order = np.sort(total)[::-1]
+        top = total == order[0]
+        rest = np.where(top, order[1] if len(order) > 1 else 0.0, order[0])
+        self.cover = (self.background @ (self.terms[:, ALL] > 0)) / self.mass
+        self.cover_name = (self.background @ self.in_name) / self.mass
+        self.hits = np.log1p(self.cover * self.mass)
+        self.group_hits = np.log1p(self.group_weights @ (self.groups[:, ALL] > 0))
+        self.name_known = (facts.plain_background[self.rows] @ self.in_name) / facts.name_mass
+        positions = np.array(goal.positions)[self.places] if len(self.places) else np.zeros(0)
+        first = np.where(self.in_name > 0, positions[:, None], 1.0).min(axis=0, initial=1.0)
+        return np.stack(
+            [
+                np.clip(total - rest, -3.0, 3.0),
+                top * (order[0] > 0) / top.sum(),
+                self.cover,
+                self.cover_name,
+                self.hits,
+                self.group_hits,
+                np.array([float(len(x) > 3 and x in goal.text) for x in facts.lowered]),
+                self.name_known,
+                self.soft,
+                1.0 - first,
+            ]
+        )
+
+    def none(
+        self,
+        base: Floats,
+        values: Floats,
+        calls: float,
+        turn: float,
+        similarity: Floats | None,
+    ) -> Floats:
+        """[NONE_FEATURES]."""
+        best = float(self.total.max())
+        anywhere = self.terms[:, ALL].any(axis=1) if len(self.rows) else np.zeros(0)
+        return np.array(
+            [
+                *(1.0, calls, turn, best / 4.0, np.log1p(best), self.cover.max()),
+                (self.background @ anywhere) / self.mass,
+                *(self.cover_name.max(), self.name_known.max(), self.soft.max()),
+                *(self.hits.max(), self.group_hits.max(), base[7].max(), self.head.max()),
+                *(values[0].max(), values[2][int(self.total.argmax())]),
+                *(np.log1p(len(self.goal.terms)), np.log1p(self.goal.clauses)),
+                0.0 if similarity is None else similarity.max(),
+            ]
+        )
+
+
+def _values(goal: Goal, calls: Sequence[Call], facts: Facts) -> Floats:
+    """[4, n] fed, chained, ready, arity: are the values for a tool's parameters there?
+
+    Fed: share of its parameters that take a kind of value which occurs in the goal. Chained: share
+    that earlier calls had too. Ready: share of either. Arity: ln(1 + number of parameters).
+    """
+    fed = facts.kinds_of_parameters @ facts.goal_kinds(goal.kinds) > 0
+    chained = np.zeros(len(fed), dtype=bool)
+    for name in {name for call in calls for name, _ in call.arguments}:
+        chained[facts.parameter_rows.get(parameter_stems(name), [])] = True
+    both = np.stack([fed, chained, fed | chained]).astype(float)
+    shares = both @ facts.parameter_shares
+    return np.concatenate([shares, facts.arity[None]])
+
+
+def _history(
+    calls: Sequence[Call], ids: Sequence[int | None], turn: Sequence[float], facts: Facts
+) -> Floats:
+    """[16, n] the rows "again" to "new_family" of ``OTHERS``."""
+    rows = np.zeros((16, facts.n))
+    if not calls:
+        return rows
+    for i, probability in zip(ids, turn, strict=True):
         if i is not None:
-            counts_turn[i] += p
-            counts_before[i] += 1 - p
-    T["again.turn"] = np.minimum(counts_turn, 2)
-    T["again.before"] = np.log1p(counts_before)
-    T["again.before.turn"] = np.log1p(counts_before) * T_p
-    T["repeat"] = repeat.copy()
-    T["repeat.turn"] = repeat.copy()
-    T["repeat.failed"] = repeat.copy()
-    T["near_last"] = np.zeros(n)
-    T["near_last.turn"] = np.zeros(n)
-    T["noun"] = np.zeros(n)
-    T["feeds"] = np.zeros(n)
-    T["feeds.new"] = np.zeros(n)
-    if last is not None:
-        T["repeat"][last] = 1.0
-        T["repeat.turn"][last] = T_p
-        failed = any(x in FAILED for x in words(cut(calls[-1].outcome, 400)))
-        T["repeat.failed"][last] = float(failed)
-        mine = set(shelf.tools[last].name)
-        mine_params = facts.parameters[last]
-        for i, t in enumerate(shelf.tools):
-            if i == last:
-                continue
-            T["noun"][i] = len(mine & set(t.name)) / max(len(t.name), 1)
-            flat = {s for q in t.parameters for s in q}
-            T["feeds"][i] = len(flat & mine) / max(len(flat), 1) * T_p
-            T["near_last"][i] = len(mine_params & facts.parameters[i]) / max(len(mine_params | facts.parameters[i]), 1)
-        T["noun.turn"] = T["noun"] * T_p
-        T["near_last.turn"] = T["near_last"] * T_p
-    else:
-        T["noun.turn"] = np.zeros(n)
-    # same "family" as the last call: description similarity among tools
-    T["family"] = np.zeros(n)
-    T["family.turn"] = np.zeros(n)
-    if last is not None:
-        A = (matches[:, DESCRIPTION] > 0) * shelf.idf[:, None]
-        sim = A.T @ A[:, last]
-        norm = np.sqrt((A**2).sum(axis=0))
-        sim = sim / np.maximum(norm * norm[last], 1e-6)
-        T["family"] = sim
-        T["family.turn"] = sim * T_p
-    after_row = np.zeros(CLASSES + 1)
-    if last is not None:
-        after_row[:CLASSES] = facts.kinds[last] * T_p
-        after_row[CLASSES] = 1 - T_p
-    else:
-        after_row[CLASSES] = 1.0
+            rows[0, i] += probability
+            rows[1, i] += 1.0 - probability
+    rows[0] = np.minimum(rows[0], 2.0)
+    rows[1] = np.log1p(rows[1])
+    last, now = ids[-1], turn[-1]
+    rows[2] = rows[1] * now
+    seen = {facts.families[i] for i in ids if i is not None}
+    rows[15] = [float(family not in seen) for family in facts.families]
+    if last is None:
+        return rows
+    rows[3, last], rows[4, last] = 1.0, now
+    rows[5, last] = float(calls[-1].failed)
+    follow = facts.following(last)  # noun, feeds, alike, kin, kin_text
+    rows[6], rows[7] = follow[0], follow[0] * now
+    rows[8] = follow[1] * now
+    rows[9], rows[10] = follow[2], follow[2] * now
+    rows[11], rows[12] = follow[3], follow[3] * now
+    rows[13], rows[14] = follow[4], follow[4] * now
+    return rows
 
-    N = {
-        "bias": 1.0,
-        "has": has,
-        "turn": T_p,
-        "best": float(total.max()) / 4,
-        "log_best": float(np.log1p(total.max())),
-        "cover": float(T["cover"].max()),
-        "cover2": float((hit.max(axis=1) @ bg[rows]) / mass) if rows else 0.0,
-        "cover_name": float(T["cover_name"].max()),
-        "name_bg": float(ncov.max()),
-        "name_soft": float(nb.max()),
-        "hits": float(T["hits"].max()),
-        "ghits": float(T["ghits"].max()),
-        "gram": float(gram.max()),
-        "head": float(head.max()),
-        "fed": float(values[0].max()),
-        "goal_length": float(np.log1p(len(goal.terms))),
-        "clauses": float(np.log1p(goal.clauses)),
-        "ready_best": float(values[2][int(total.argmax())]),
-    }
-    if similarity is not None:
-        N["similarity"] = float(base[-1].max())
-    return Features(T, N, after_row, facts.kinds, last, T_p), inputs
+
+@dataclass(frozen=True, slots=True)
+class _Observed:
+    scores: Floats
+    path: float
+    failed: float
+    went_well: float
+
+
+def _observation(state: HarnessState, calls: Sequence[Call], facts: Facts) -> _Observed:
+    """What the newest observation says; a log of calls has been read already."""
+    log = bool(calls) and calls[-1].written
+    seen = read_observation("" if log else state.observation or "")
+    scores = np.zeros((2, facts.n))
+    rows = [facts.shelf.vocabulary[t] for t in seen.terms if t in facts.shelf.vocabulary]
+    if rows and calls:
+        summed = facts.shelf.matches[rows].sum(axis=0)
+        scores = standard(summed[[ALL, NAME]])
+    failed = seen.failed or bool(calls) and calls[-1].failed
+    well = seen.went_well or bool(calls) and calls[-1].went_well
+    return _Observed(scores, float(seen.path), float(failed), float(well and not failed))
+
+
+def _contexts(
+    goal: Goal, facts: Facts, seen: _Observed, last: int | None, now: float, calls: bool
+) -> Floats:
+    row = np.zeros(len(CONTEXTS))
+    k = len(CLASSES)
+    if last is not None:
+        row[:k] = facts.kinds[last] * now
+    row[k:] = (1.0 - now if calls else 0.0, not calls, seen.failed, seen.went_well, seen.path, 0.0)
+    row[k + 5] = float("path" in goal.kinds and not calls)
+    return row

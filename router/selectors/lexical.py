@@ -1,15 +1,9 @@
-"""Words of tools, indexed: fielded BM25 over name, description and parameters, for many or few tools.
-
-Two sizes of the same thing. ``Registry`` keeps the parsed words of any number of tools with
-postings, and finds the most likely few for a goal. ``Shelf`` holds at most some dozens as dense
-arrays, on which every feature is one matrix product.
+"""Words of tools: cut up, and a few tools as dense arrays for fielded BM25.
 
 BM25F: Robertson & Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond, eq. 3.19
 to 3.22: tf' = sum_f w_f tf_f / (1 - b_f + b_f len_f / avglen_f); score = sum_t idf_t tf' / (k1 + tf').
 """
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,18 +15,21 @@ from router.models import ToolDescriptor
 from router.selectors.stems import concept, stem, stems
 from router.words import words
 
-__all__ = ["FIELDS", "Shelf", "ToolWords", "tool_words"]
+__all__ = ["FIELDS", "Shelf", "ToolWords", "as_words", "inverse_frequency", "trigrams"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
-FIELDS: Final = ("name", "description", "parameters", "all")
-NAME, DESCRIPTION, PARAMETERS, ALL = range(4)
+FIELDS: Final = ("name", "description", "parameters", "family")
+NAME, DESCRIPTION, PARAMETERS, FAMILY, ALL = range(5)
 
 K1: Final = 0.9
-B: Final = np.array([0.3, 0.5, 0.5])
-FIELD_WEIGHTS: Final = np.array([2.5, 1.0, 0.7])
+B: Final = np.array([0.3, 0.5, 0.5, 0.0])
+FIELD_WEIGHTS: Final = np.array([2.5, 1.0, 0.7, 0.2])
+NAME_LIMIT: Final = 200  # characters
 TEXT_LIMIT: Final = 2_000  # characters of a description; later ones are examples and small print
 PARAMETER_LIMIT: Final = 64
+FAMILY_LENGTH: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,56 +38,87 @@ class ToolWords:
 
     Attributes:
         name: stems of its name, in order.
-        description: stems of its description, in order.
+        description: stems of its description without the family's beginning, in order.
         parameters: names of its parameters, each as its stems.
-        counts: term -> how often it is in name, description and parameters; the terms are stems,
-            and groups of like words ("~delete") of those in the name and description.
+        counts: term -> how often it is in each of ``FIELDS``; terms are stems, and groups of like
+            words ("~delete") of those in the name and the description.
         grams: character trigrams of the name's words.
-        head: the name's and the description's first stem: mostly the verb.
+        head: first stem of the name and of the description: mostly the verb.
+        family: the description's beginning that it shares with other tools, or "".
     """
 
     name: tuple[str, ...]
     description: tuple[str, ...]
     parameters: tuple[tuple[str, ...], ...]
-    counts: Mapping[str, tuple[int, int, int]]
+    counts: Mapping[str, Sequence[int]]
     grams: frozenset[str]
     head: tuple[str, ...]
+    family: str
 
 
 def trigrams(text_words: Iterable[str]) -> set[str]:
     """Character trigrams of words, with marks at their ends."""
     found: set[str] = set()
     for word in text_words:
-        padded = f"^{word}$"
-        found.update(padded[i : i + 3] for i in range(len(padded) - 2))
+        padded = f"^{word[:NAME_LIMIT]}$"
+        found.update([padded[i : i + 3] for i in range(len(padded) - 2)])
     return found
 
 
-def tool_words(tool: ToolDescriptor) -> ToolWords:
-    """Cut a tool into words; odd schemas count as having no parameters."""
-    name = tuple(stem(word) for word in words(tool.name[:TEXT_LIMIT]))
-    description = stems(tool.description[:TEXT_LIMIT])
-    parameters = []
+def as_words(tools: Sequence[ToolDescriptor]) -> list[ToolWords]:
+    """Cut tools into words; an odd schema counts as one without parameters."""
+    shared = _shared_beginnings([tool.description[:TEXT_LIMIT] for tool in tools])
+    return [_tool_words(tool, length) for tool, length in zip(tools, shared, strict=True)]
+
+
+def _shared_beginnings(texts: Sequence[str]) -> list[int]:
+    """Of each description how many characters of its beginning a family of tools shares.
+
+    Servers often begin every description with the same sentences; those say which family a tool
+    is of, but not what it does. A family: three tools or more with the same first 24 characters.
+    """
+    families: dict[str, list[int]] = {}
+    for i, text in enumerate(texts):
+        if len(text) >= FAMILY_LENGTH:
+            families.setdefault(text[:FAMILY_LENGTH], []).append(i)
+    lengths = [0] * len(texts)
+    for members in families.values():
+        if len(members) < 3:
+            continue
+        low, high = min(texts[i] for i in members), max(texts[i] for i in members)
+        pairs = enumerate(zip(low, high, strict=False))
+        length = next((k for k, (a, b) in pairs if a != b), min(len(low), len(high)))
+        for i in members:
+            lengths[i] = low.rfind(" ", 0, length + 1) + 1
+    return lengths
+
+
+def _tool_words(tool: ToolDescriptor, shared: int) -> ToolWords:
+    name_words = words(tool.name[:NAME_LIMIT])
+    name = tuple(map(stem, name_words))
+    description = stems(tool.description[shared:TEXT_LIMIT])
+    parameters: list[tuple[str, ...]] = []
     texts: list[str] = []
     for key, value in _properties(tool.schema):
-        parameters.append(tuple(stem(word) for word in words(key[:TEXT_LIMIT])))
+        parameters.append(tuple(map(stem, words(key[:NAME_LIMIT]))))
         text = value.get("description") if isinstance(value, Mapping) else None
-        texts += stems(text[:TEXT_LIMIT]) if isinstance(text, str) else ()
-    fields = (name, description, (*(s for p in parameters for s in p), *texts))
+        texts += stems(text[:NAME_LIMIT]) if isinstance(text, str) else ()
+    asked = [one for parameter in parameters for one in parameter] + texts
     counts: dict[str, list[int]] = {}
-    for field, field_stems in enumerate(fields):
-        for one in field_stems:
-            counts.setdefault(one, [0, 0, 0])[field] += 1
-            if field != PARAMETERS:
+    for field, found in enumerate((name, description, asked, stems(tool.description[:shared]))):
+        for one in found:
+            counts.setdefault(one, [0, 0, 0, 0])[field] += 1
+            if field in (NAME, DESCRIPTION):
                 for group in concept(one):
-                    counts.setdefault(group, [0, 0, 0])[field] += 1
+                    counts.setdefault(group, [0, 0, 0, 0])[field] += 1
     return ToolWords(
         name=name,
         description=description,
         parameters=tuple(parameters),
-        counts={term: (n[0], n[1], n[2]) for term, n in counts.items()},
-        grams=frozenset(trigrams(words(tool.name[:TEXT_LIMIT]))),
+        counts=counts,
+        grams=frozenset(trigrams(name_words)),
         head=(*name[:1], *description[:1]),
+        family=tool.description[:shared],
     )
 
 
@@ -102,17 +130,39 @@ def _properties(schema: object) -> list[tuple[str, Any]]:
     return named[:PARAMETER_LIMIT]
 
 
+def inverse_frequency(frequency: npt.NDArray[Any], n: int) -> Floats:
+    """ln(1 + (n - df + .5) / (df + .5)): above 0 even for a term that all of n tools have."""
+    result: Floats = np.log1p((n - frequency + 0.5) / (frequency + 0.5))
+    return result
+
+
+def field_factors(lengths: Ints) -> Floats:
+    """[n, fields] lengths -> w_f / (1 - b_f + b_f len_f / avglen_f)."""
+    average = np.maximum(lengths.mean(axis=0), 1.0)
+    result: Floats = FIELD_WEIGHTS / (1.0 - B + B * lengths / average)
+    return result
+
+
+def field_lengths(tools: Sequence[ToolWords]) -> Ints:
+    """[n, fields] words per field; 0 for the family's, which is not normalised."""
+    return np.array(
+        [[len(t.name), len(t.description), len(t.parameters), 0] for t in tools], dtype=np.int64
+    )
+
+
 class Shelf:
     """A few tools as dense arrays.
 
     Attributes:
         tools: their words, n of them.
-        vocabulary: term -> row of ``matches``.
-        matches: [terms, fields, n] saturated term frequency tf' / (k1 + tf') times idf, fields as
-            in ``FIELDS``.
-        idf: [terms] over the n tools.
-        in_name: [terms, n] 1 where the term is in the name.
+        vocabulary: term -> row.
+        matches: [terms + 1, fields + 1, n] saturated term frequency tf' / (k1 + tf') times idf, of
+            each field alone and last of all together; the row after the last term is 0.
+        idf: [terms + 1] over the n tools.
+        in_name: [terms + 1, n] 1 where the term is in the name.
         name_idf: [n] summed idf of the name's different stems (groups not counted).
+        gram_ids: character trigram -> row of ``gram_rows``.
+        gram_rows: [trigrams, n] columns of length 1.
     """
 
     def __init__(self, tools: Sequence[ToolWords]) -> None:
@@ -125,38 +175,30 @@ class Shelf:
                 rows.append(self.vocabulary.setdefault(term, len(self.vocabulary)))
                 columns.append(i)
                 counts.append(count)
-        terms = len(self.vocabulary)
-        frequency = np.zeros((terms, 3, n))
+        frequency = np.zeros((len(self.vocabulary) + 1, len(FIELDS), n))
         if rows:
             frequency[rows, :, columns] = counts
-        self.idf = _idf((frequency > 0).any(axis=1).sum(axis=1), n)
-        lengths = np.array([[len(t.name), len(t.description), len(t.parameters)] for t in tools])
-        weighted = frequency * _field_factors(lengths).T[None]
-        saturated = weighted / (K1 + weighted)
+        self.idf = inverse_frequency(frequency.any(axis=1).sum(axis=1), n)
+        weighted = frequency * field_factors(field_lengths(tools)).T
         combined = weighted.sum(axis=1, keepdims=True)
-        everything = np.concatenate([saturated, combined / (K1 + combined)], axis=1)
-        self.matches: Floats = everything * self.idf[:, None, None]
+        self.matches: Floats = np.concatenate([weighted, combined], axis=1)
+        self.matches /= K1 + self.matches
+        self.matches *= self.idf[:, None, None]
         self.in_name: Floats = (frequency[:, NAME] > 0).astype(float)
-        plain = np.array([not term.startswith("~") for term in self.vocabulary], dtype=float)
+        plain = np.array([not term.startswith("~") for term in self.vocabulary] + [False])
         self.name_idf: Floats = (plain * self.idf) @ self.in_name
-        grams = Counter(gram for tool in tools for gram in tool.grams)
-        self.gram_ids = {gram: k for k, gram in enumerate(grams)}
-        self.gram_rows = np.zeros((len(grams), n))
-        for i, tool in enumerate(tools):
-            ids = [self.gram_ids[gram] for gram in tool.grams]
-            self.gram_rows[ids, i] = 1.0
-        weights = np.array([math.log1p(n / count) for count in grams.values()])
-        self.gram_rows *= weights[:, None] if len(grams) else 1.0
-        self.gram_rows /= np.maximum(np.sqrt((self.gram_rows**2).sum(axis=0)), 1e-9)
+        self.gram_ids, self.gram_rows = _gram_table(tools)
 
 
-def _idf(document_frequency: npt.NDArray[np.int64], n: int) -> Floats:
-    result: Floats = np.log1p((n - document_frequency + 0.5) / (document_frequency + 0.5))
-    return result
-
-
-def _field_factors(lengths: npt.NDArray[np.int64]) -> Floats:
-    """[n, 3]: w_f / (1 - b_f + b_f len_f / avglen_f)."""
-    average = np.maximum(lengths.mean(axis=0), 1.0)
-    result: Floats = FIELD_WEIGHTS / (1.0 - B + B * lengths / average)
-    return result
+def _gram_table(tools: Sequence[ToolWords]) -> tuple[dict[str, int], Floats]:
+    ids: dict[str, int] = {}
+    rows, columns = [], []
+    for i, tool in enumerate(tools):
+        for gram in sorted(tool.grams):
+            rows.append(ids.setdefault(gram, len(ids)))
+            columns.append(i)
+    table = np.zeros((len(ids), len(tools)))
+    table[rows, columns] = 1.0
+    table *= np.log1p(len(tools) / np.maximum(table.sum(axis=1, keepdims=True), 1.0))
+    table /= np.maximum(np.sqrt((table**2).sum(axis=0)), 1e-9)
+    return ids, table

@@ -10,7 +10,17 @@ from router.models import HarnessState
 from router.selectors.stems import STOP, concept, stem, stems
 from router.words import words
 
-__all__ = ["Call", "Goal", "calls_so_far", "parameter_kinds", "read_goal", "values_in"]
+__all__ = [
+    "KINDS",
+    "Call",
+    "Goal",
+    "Observed",
+    "calls_so_far",
+    "parameter_kinds",
+    "parameter_stems",
+    "read_goal",
+    "read_observation",
+]
 
 GOAL_LIMIT: Final = 4_000
 OBSERVATION_LIMIT: Final = 8_000
@@ -41,7 +51,10 @@ _KINDS: Final = (
         ),
     ),
     ("time", re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{1,2}\s?(?:am|pm|a\.m|p\.m)\b", re.I)),
-    ("money", re.compile(r"[$€£]\s?\d|\b\d[\d,.]*\s?(?:usd|eur|gbp|dollars|euros|rmb|yen)\b", re.I)),
+    (
+        "money",
+        re.compile(r"[$€£]\s?\d|\b\d[\d,.]*\s?(?:usd|eur|gbp|dollars|euros|rmb|yen)\b", re.I),
+    ),
     ("path", re.compile(r"[\w.~-]*/[\w./-]+|\b[\w-]+\.[a-z]{1,5}\b")),
     ("number", re.compile(r"\b\d[\d,.]*\b")),
     ("quoted", _QUOTED),
@@ -76,6 +89,18 @@ def _parameter_table() -> dict[str, frozenset[str]]:
 _KINDS_OF: Final = _parameter_table()
 
 
+_PATH: Final = dict(_KINDS)["path"]
+_FAILED: Final = frozenset(
+    map(
+        stem, "error fail failed failure exception traceback timeout refused denied invalid".split()
+    )
+) | {stem("unknown"), stem("undefined")}
+_EXIT: Final = re.compile(r"\bexit (?:code )?[1-9]|\b(?:no such|not found|cannot)\b", re.I)
+_WENT_WELL: Final = frozenset(
+    map(stem, "ok success successful passed done updated wrote replaced created saved".split())
+)
+
+
 @lru_cache(maxsize=8_192)
 def parameter_kinds(name: tuple[str, ...]) -> frozenset[str]:
     """Kinds of value that a parameter takes, guessed from the stems of its name; may be empty."""
@@ -89,10 +114,9 @@ class Goal:
     Attributes:
         text: lower case, cut to a limit.
         terms: different stems, in order of their first place.
-        places: of each term the number of its clause (the first with it).
         positions: of each term its place in the goal, 0 (first) to 1.
         groups: different groups of like words.
-        group_terms: of each group the indices of its terms.
+        group_weights: of each group the greatest weight of its terms.
         clauses: how many clauses there are, at least 1.
         weights: of each term 1, or less if it stands between quotation marks only.
         kinds: kinds of value that occur, of ``KINDS``.
@@ -101,10 +125,9 @@ class Goal:
 
     text: str
     terms: tuple[str, ...]
-    places: tuple[int, ...]
     positions: tuple[float, ...]
     groups: tuple[str, ...]
-    group_terms: tuple[tuple[int, ...], ...]
+    group_weights: tuple[float, ...]
     clauses: int
     weights: tuple[float, ...]
     kinds: frozenset[str]
@@ -124,38 +147,73 @@ def cut(text: str, limit: int) -> str:
 def read_goal(text: str) -> Goal:
     """Cut up a goal; any text will do."""
     text = cut(text, GOAL_LIMIT)
-    first: dict[str, tuple[int, int]] = {}
+    first: dict[str, int] = {}
     tokens: list[str] = []
-    clause = 0
+    clauses = 0
     for piece in _CLAUSE.split(_QUOTED.sub(" _ ", text)):
         before = len(first)
-        found = words(piece)
-        for word in found:
+        for word in words(piece):
             if word not in STOP:
-                first.setdefault(stem(word), (clause, len(tokens)))
+                first.setdefault(stem(word), len(tokens))
             tokens.append(word)
-        clause += len(first) > before
+        clauses += len(first) > before
     spoken = len(first)
     for quoted in _QUOTED.findall(text):
         for term in stems(quoted):
-            first.setdefault(term, (max(clause - 1, 0), len(tokens) // 2))
-    groups: dict[str, list[int]] = {}
-    for i, term in enumerate(first):
+            first.setdefault(term, len(tokens) // 2)
+    weights = (1.0,) * spoken + (QUOTED_WEIGHT,) * (len(first) - spoken)
+    groups: dict[str, float] = {}
+    for term, weight in zip(first, weights, strict=True):
         for group in concept(term):
-            groups.setdefault(group, []).append(i)
+            groups[group] = max(groups.get(group, 0.0), weight)
     length = max(len(tokens) - 1, 1)
     return Goal(
         text=text.lower(),
         terms=tuple(first),
-        places=tuple(place for place, _ in first.values()),
-        positions=tuple(position / length for _, position in first.values()),
+        positions=tuple(position / length for position in first.values()),
+        weights=weights,
         groups=tuple(groups),
-        group_terms=tuple(map(tuple, groups.values())),
-        clauses=max(clause, 1),
-        weights=(1.0,) * spoken + (QUOTED_WEIGHT,) * (len(first) - spoken),
+        group_weights=tuple(groups.values()),
+        clauses=max(clauses, 1),
         kinds=values_in(text),
         tokens=tuple(tokens),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What an observation says.
+
+    Attributes:
+        terms: its different stems, the first so many.
+        path: it names a file.
+        failed, went_well: words of failure or of success occur.
+    """
+
+    terms: tuple[str, ...] = ()
+    path: bool = False
+    failed: bool = False
+    went_well: bool = False
+
+
+def read_observation(text: str) -> Observed:
+    """Read the beginning and the end of an observation; any text will do."""
+    if not text:
+        return Observed()
+    text = cut(text, OBSERVATION_LIMIT // 8)
+    found = dict.fromkeys(stems(text))
+    return Observed(
+        terms=tuple(found)[:60],
+        path=_PATH.search(text) is not None,
+        failed=not _FAILED.isdisjoint(found) or _EXIT.search(text) is not None,
+        went_well=not _WENT_WELL.isdisjoint(found),
+    )
+
+
+@lru_cache(maxsize=8_192)
+def parameter_stems(name: str) -> tuple[str, ...]:
+    """Stems of a parameter's name."""
+    return tuple(map(stem, words(name[:200])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +224,35 @@ class Call:
         tool: its name.
         arguments: name and value as text, as far as known.
         outcome: how it ended, or "".
+        written: True if it was found in the text of an observation.
     """
 
     tool: str
     arguments: tuple[tuple[str, str], ...] = ()
     outcome: str = ""
+    written: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether the outcome speaks of failure."""
+        return read_outcome(self.outcome)[0]
+
+    @property
+    def went_well(self) -> bool:
+        """Whether the outcome speaks of success."""
+        return read_outcome(self.outcome)[1]
+
+
+@lru_cache(maxsize=1_024)
+def read_outcome(text: str) -> tuple[bool, bool]:
+    """(failed, went well) as an outcome says; both may be False."""
+    seen = read_observation(text)
+    return seen.failed, seen.went_well
 
 
 _CALL: Final = re.compile(r"([A-Za-z_][\w.\-]{0,200})\(")
 _ARGUMENT: Final = re.compile(
-    r"""\s*([A-Za-z_]\w*)\s*=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,()]+)"""
+    r"""\s*(?:([A-Za-z_]\w*)\s*=)?\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^,()]+)"""
 )
 
 
@@ -186,7 +263,7 @@ def calls_so_far(state: HarnessState, offered: Collection[str]) -> tuple[Call, .
     writes as ``name(argument='value', ...)``; else ``last_action`` alone.
     """
     recent: Sequence[Call] = [
-        Call(action.tool, (), action.outcome) for action in state.recent_actions[-CALL_LIMIT:]
+        Call(action.tool, (), action.outcome[:400]) for action in state.recent_actions[-CALL_LIMIT:]
     ]
     if not recent and state.observation:
         recent = _written_calls(state.observation[-OBSERVATION_LIMIT:], offered)[-CALL_LIMIT:]
@@ -202,11 +279,10 @@ def _written_calls(text: str, offered: Collection[str]) -> list[Call]:
             continue
         arguments, end = [], match.end()
         while (argument := _ARGUMENT.match(text, end)) is not None:
-            arguments.append((argument.group(1), argument.group(2).strip("'\" ")))
+            arguments.append((argument.group(1) or "", argument.group(2).strip("'\" ")))
             end = argument.end()
             if text[end : end + 1] != ",":
                 break
             end += 1
-        found.append(Call(match.group(1), tuple(arguments)))
+        found.append(Call(match.group(1), tuple(arguments), written=True))
     return found
-
