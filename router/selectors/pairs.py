@@ -77,19 +77,22 @@ class PairWeights:
             for first, row in rows.items()
         }
 
-    def of(self, sources: Sources, names: "NameTable") -> Floats:
-        """[n] what the pairs add to the score of each tool."""
+    def by_second(self, sources: Sources) -> Floats:
+        """[seconds] what each second word adds to the score of a tool that has it."""
         rows = [
             (found, amount)
             for kind, first, amount in sources
             if (found := self._rows.get((kind, first))) is not None
         ]
         if not rows:
-            return np.zeros(names.shares.shape[1])
+            return np.zeros(len(self.seconds))
         seconds = np.concatenate([found[0] for found, _ in rows])
         weights = np.concatenate([found[1] * amount for found, amount in rows])
-        total = np.bincount(seconds, weights, minlength=len(self.seconds))
-        result: Floats = total @ names.shares
+        return np.bincount(seconds, weights, minlength=len(self.seconds))
+
+    def of(self, sources: Sources, names: "NameTable") -> Floats:
+        """[n] what the pairs add to the score of each tool."""
+        result: Floats = self.by_second(sources) @ names.shares
         return result
 
     def strongest(self, sources: Sources, tool: ToolWords) -> tuple[str, str, str] | None:

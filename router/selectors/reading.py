@@ -92,7 +92,7 @@ _KINDS_OF: Final = _parameter_table()
 _PATH: Final = dict(_KINDS)["path"]
 _FAILED: Final = frozenset(
     map(
-        stem, "error fail failed failure exception traceback timeout refused denied invalid".split()
+        stem, "error fail failed failure exception traceback refused denied invalid".split()
     )
 ) | {stem("unknown"), stem("undefined")}
 _EXIT: Final = re.compile(r"\bexit (?:code )?[1-9]|\b(?:no such|not found|cannot)\b", re.I)
