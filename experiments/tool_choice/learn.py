@@ -13,7 +13,7 @@ from experiments.tool_choice.augment import augmented
 from experiments.tool_choice.data import SETS, Problem, fold_of
 from experiments.tool_choice.training import Pairs, Table, fit_logistic, fit_logit
 from router.models import ToolDescriptor
-from router.selectors.facts import CLASSES, Facts
+from router.selectors.facts import CLASSES, Facts, prepare
 from router.selectors.features import (
     CONTEXTS,
     NONE_FEATURES,
@@ -34,6 +34,22 @@ Similarity = Callable[[str, Sequence[ToolDescriptor]], Sequence[float]]
 Key = tuple[str, str, str]
 
 
+PRIOR: Final = {
+    ("after search", "read"): 1.0,
+    ("after read", "edit"): 1.0,
+    ("after edit", "test"): 1.5,
+    ("after create", "test"): 0.5,
+    ("after test", "keep"): 0.5,
+    ("after run", "test"): 0.5,
+    ("path seen", "read"): 0.5,
+    ("it failed", "read"): 0.5,
+    ("it failed", "keep"): -1.0,
+    ("no calls", "keep"): -0.5,
+    ("no calls", "edit"): -0.5,
+    ("path in goal", "read"): 0.5,
+}
+
+
 @dataclass(frozen=True)
 class Settings:
     """What is not learned; chosen by cross-validation within the fit part.
@@ -46,19 +62,22 @@ class Settings:
         augmented: factor on the weights of made problems; 0: none.
         cases: weight of our own agent cases.
         background_count: a stem is in the background table if so many texts have it.
+        prior: means of weights of contexts times kinds, where we know better than 0; the sets have
+            little of agents at work on code.
         buckets: least numbers of options, none counted, with a temperature of their own.
     """
 
     l2: float = 30.0
-    contexts_l2: float = 300.0
+    contexts_l2: float = 1000.0
     pairs_l2: Mapping[str, float] = field(
         default_factory=lambda: {"goal": 0.4, "group": 0.6, "next": 0.3, "new": 0.3, "earlier": 0.6}
     )
     pair_groups: int = 2
     augmented: float = 0.25
-    cases: float = 1.0
+    cases: float = 2.0
     background_count: int = 3
-    buckets: tuple[int, ...] = (2, 3, 6, 12)
+    prior: Mapping[tuple[str, str], float] = field(default_factory=lambda: dict(PRIOR))
+    buckets: tuple[int, ...] = (2, 6, 12)
 
 
 @dataclass(frozen=True)
@@ -105,7 +124,7 @@ def background(problems: Iterable[Problem], shelves: Shelves, least: int) -> dic
             if tool.name not in seen:
                 seen.add(tool.name)
                 documents += 1
-                counts.update(term for term in found.counts if not term.startswith("~"))
+                counts.update(term for term in found.terms if not term.startswith("~"))
     return {
         term: round(math.log1p((documents - count + 0.5) / (count + 0.5)), 2)
         for term, count in sorted(counts.items())
@@ -127,7 +146,8 @@ def read(
         facts = kept.get(problem.tools)
         if facts is None:
             words = shelves.words(problem.tools)
-            facts = kept[problem.tools] = Facts(problem.tools, words, pairs, table)
+            ready = prepare(problem.tools, words, pairs)
+            facts = kept[problem.tools] = Facts(ready, pairs, table)
         seen = features(problem.state, facts, turn, shelves.values(problem))
         found.append(Example(problem, facts, seen, weight))
     return found
@@ -184,7 +204,8 @@ def learn(
         model = Model(base | _weights(inside, settings) | {"temperatures": {}, "version": ""})
         words = {e.problem.tools: e for e in held}
         fresh = {
-            tools: Facts(tools, shelves.words(tools), model.pairs, table) for tools in words
+            tools: Facts(prepare(tools, shelves.words(tools), model.pairs), model.pairs, table)
+            for tools in words
         }
         scores += [model.scores(e.features, fresh[e.problem.tools]) for e in held]
         gold += [e.facts.n if e.problem.gold is None else e.problem.gold for e in held]
@@ -231,7 +252,11 @@ def _weights(examples: Sequence[Example], settings: Settings) -> dict[str, Any]:
     l2 = np.repeat([settings.l2, settings.l2, settings.contexts_l2], sizes)
     keys = _pair_keys(examples, settings.pair_groups)
     pair_l2 = np.array([settings.pairs_l2[kind] for kind, _, _ in keys])
-    dense, pairs = fit_logit(_table(examples, keys, sizes), l2, pair_l2)
+    prior = np.zeros(sum(sizes))
+    for (context, kind), mean in settings.prior.items():
+        place = CONTEXTS.index(context) * len(CLASSES) + CLASSES.index(kind)
+        prior[sizes[0] + sizes[1] + place] = mean
+    dense, pairs = fit_logit(_table(examples, keys, sizes), l2, pair_l2, prior)
     tools, none, contexts = np.split(dense, np.cumsum(sizes)[:-1])
     grid = contexts.reshape(len(CONTEXTS), len(CLASSES))
     nested: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind in KINDS}

@@ -53,9 +53,17 @@ class Table:
 
 
 def fit_logit(
-    table: Table, dense_l2: Floats, pair_l2: Floats, steps: int = 400
+    table: Table, dense_l2: Floats, pair_l2: Floats, prior: Floats, steps: int = 400
 ) -> tuple[Floats, Floats]:
-    """Weights of least sum_i w_i (-ln p_i(gold)) + l2/2 |u|^2, u = weight times its feature's RMS.
+    """Weights of least sum_i w_i (-ln p_i(gold)) + l2/2 |u - m|^2.
+
+    u is a weight times its feature's RMS, m likewise of the prior's means.
+
+    Args:
+        table: the lists.
+        dense_l2, pair_l2: one per feature.
+        prior: means of the dense weights; those of pairs are 0.
+        steps: most iterations.
 
     Returns:
         dense weights and pair weights.
@@ -63,12 +71,11 @@ def fit_logit(
     scale = np.sqrt((table.dense**2).mean(axis=0))
     scale = np.where(scale < 1e-9, 1.0, scale)
     dense, width = table.dense / scale, table.dense.shape[1]
-    owner = np.repeat(
-        np.arange(len(table.starts)), np.diff(np.append(table.starts, len(dense)))
-    )
+    owner = np.repeat(np.arange(len(table.starts)), np.diff(np.append(table.starts, len(dense))))
     wanted = np.zeros(len(dense))
     wanted[table.gold] = table.weights
     l2 = np.concatenate([dense_l2, pair_l2])
+    mean = np.concatenate([prior * scale, np.zeros(len(pair_l2))])
 
     def objective(u: Floats) -> tuple[float, Floats]:
         z = dense @ u[:width] + table.pairs.dot(u[width:], len(dense))
@@ -78,9 +85,9 @@ def fit_logit(
         loss = table.weights @ (most + np.log(total) - z[table.gold])
         residual = table.weights[owner] * raised / total[owner] - wanted
         slope = np.concatenate([dense.T @ residual, table.pairs.back(residual)])
-        return float(loss + 0.5 * (l2 * u * u).sum()), slope + l2 * u
+        return float(loss + 0.5 * (l2 * (u - mean) ** 2).sum()), slope + l2 * (u - mean)
 
-    u = lbfgs(objective, np.zeros(len(l2)), steps)
+    u = lbfgs(objective, mean, steps)
     return u[:width] / scale, u[width:]
 
 

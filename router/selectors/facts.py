@@ -1,19 +1,22 @@
 """What of a list of tools does not depend on the state: kinds of action, parameters, kinship."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from router.models import RiskLevel, ToolDescriptor
-from router.selectors.lexical import DESCRIPTION, Shelf, ToolWords
-from router.selectors.pairs import NameTable, PairWeights
+from router.selectors.lexical import Shelf, ToolWords, inverse_frequency
+from router.selectors.pairs import PairWeights, name_words
 from router.selectors.reading import KINDS, parameter_kinds
 from router.selectors.stems import VERB_CLASSES, concept, stem, verb_class
 from router.words import words
 
-__all__ = ["CLASSES", "Facts"]
+__all__ = ["CLASSES", "Facts", "Prepared", "prepare"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,35 +27,81 @@ UNKNOWN_BACKGROUND: Final = 6.0
 """Background weight of a word that the table does not have: rarer than all that it has."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What of one tool does not depend on the others.
+
+    Attributes:
+        tool, words: the tool and its words.
+        kinds: [CLASSES] kinds of action it may be, sum 1 or 0.
+        seconds, shares: second words of learned pairs that its name has, and their shares.
+        parameter_kinds: [parameters, KINDS] 1 where a parameter takes a kind of value.
+    """
+
+    tool: ToolDescriptor
+    words: ToolWords
+    kinds: Floats
+    seconds: npt.NDArray[np.int64]
+    shares: Floats
+    parameter_kinds: Floats
+
+
+def prepare(
+    tools: Sequence[ToolDescriptor], cut_up: Sequence[ToolWords], pairs: PairWeights
+) -> list[Prepared]:
+    """Prepare tools whose words are ``cut_up``."""
+    return [_prepared(tool, found, pairs) for tool, found in zip(tools, cut_up, strict=True)]
+
+
+def _prepared(tool: ToolDescriptor, found: ToolWords, pairs: PairWeights) -> Prepared:
+    named = [
+        (pairs.seconds[word], share)
+        for word, share in name_words(found).items()
+        if word in pairs.seconds
+    ]
+    kinds = [parameter_kinds(name) for name in found.parameters]
+    table = [[float(kind in one) for kind in KINDS] for one in kinds]
+    return Prepared(
+        tool=tool,
+        words=found,
+        kinds=_kinds(found, tool.category),
+        seconds=np.array([row for row, _ in named], dtype=np.int64),
+        shares=np.array([share for _, share in named]),
+        parameter_kinds=np.array(table).reshape(len(kinds), len(KINDS)),
+    )
+
+
 class Facts:
     """A list of tools with its dense index.
 
     Args:
-        tools: on offer, n of them.
-        tool_words: their words.
+        prepared: n tools on offer.
         pairs: learned pairs of words.
         background: stem -> idf over many tools and goals.
+        wanted: terms that will be asked about, or None: all; see ``Shelf``.
     """
 
     def __init__(
         self,
-        tools: Sequence[ToolDescriptor],
-        tool_words: Sequence[ToolWords],
+        prepared: Sequence[Prepared],
         pairs: PairWeights,
         background: Mapping[str, float],
+        wanted: Iterable[str] | None = None,
     ) -> None:
-        self.tools = tuple(tools)
+        self.prepared = prepared
+        self.tools = tools = tuple(one.tool for one in prepared)
         self.n = len(tools)
-        self.shelf = shelf = Shelf(tool_words)
+        self.shelf = shelf = Shelf([one.words for one in prepared], wanted)
         self.index = {tool.name: i for i, tool in enumerate(tools)}
         self.lowered = [tool.name.lower() for tool in tools]
-        self.families = [tool.family for tool in tool_words]
-        self.names = NameTable(tool_words, pairs)
-        self._background = background
-        self.kinds = np.stack(
-            [_kinds(w, tool.category) for w, tool in zip(tool_words, tools, strict=True)]
-        )
+        self.families = [one.words.family for one in prepared]
+        self.kinds = np.stack([one.kinds for one in prepared])
         self.risk = np.array([RISK.get(tool.risk, 0.0) for tool in tools])
+        self.name_shares = np.zeros((len(pairs.seconds), self.n))
+        rows = np.concatenate([one.seconds for one in prepared])
+        columns = np.repeat(np.arange(self.n), [len(one.seconds) for one in prepared])
+        self.name_shares[rows, columns] = np.concatenate([one.shares for one in prepared])
+        self._background = background
         weights = [0.0 if t.startswith("~") else self.background(t) for t in shelf.vocabulary]
         self.plain_background = np.array([*weights, 0.0])
         self.name_mass = np.maximum(self.plain_background @ shelf.in_name, 1e-6)
@@ -101,21 +150,18 @@ class Facts:
         return result
 
     def _read_parameters(self) -> None:
-        tools = self.shelf.tools
-        listed = [(i, name) for i, tool in enumerate(tools) for name in tool.parameters]
-        kinds = [parameter_kinds(name) for _, name in listed]
-        self.kinds_of_parameters = np.array(
-            [[float(kind in found) for kind in KINDS] for found in kinds]
-        ).reshape(len(listed), len(KINDS))
+        listed = [one.words.parameters for one in self.prepared]
+        counts = np.array([len(names) for names in listed])
+        owners = np.repeat(np.arange(self.n), counts)
+        self.kinds_of_parameters = np.concatenate([one.parameter_kinds for one in self.prepared])
         self.parameter_rows: dict[tuple[str, ...], list[int]] = {}
-        self.parameter_shares = np.zeros((len(listed), self.n))
-        for row, (i, name) in enumerate(listed):
+        for row, name in enumerate(chain.from_iterable(listed)):
             self.parameter_rows.setdefault(name, []).append(row)
-            self.parameter_shares[row, i] = 1.0 / len(tools[i].parameters)
-        counts = np.array([len(tool.parameters) for tool in tools])
+        self.parameter_shares = np.zeros((len(owners), self.n))
+        self.parameter_shares[np.arange(len(owners)), owners] = 1.0 / counts[owners]
         self.arity = np.log1p(counts)
         self.no_parameters = (counts == 0).astype(float)
-        path = self.parameter_shares.T @ self.kinds_of_parameters[:, KINDS.index("path")] > 0
+        path = self.kinds_of_parameters[:, KINDS.index("path")] @ self.parameter_shares > 0
         self.reads_path = path * (self.kinds[:, CLASS_ID["read"]] > 0)
 
     def goal_kinds(self, kinds: frozenset[str]) -> Floats:
@@ -146,22 +192,36 @@ class Facts:
             either = parameters | set(tool.parameters)
             rows[2, i] = len(parameters & set(tool.parameters)) / max(len(either), 1)
             rows[4, i] = float(tool.family == before.family)
-        weighted = (self.shelf.matches[:, DESCRIPTION] > 0) * self.shelf.idf[:, None]
-        norms = np.sqrt((weighted**2).sum(axis=0))
-        rows[3] = (weighted.T @ weighted[:, last]) / np.maximum(norms * norms[last], 1e-6)
+        rows[3] = self._kinship(last)
         rows[:, last] = 0.0
         return rows
+
+    def _kinship(self, last: int) -> Floats:
+        """[n] cosine of each description with that of tool ``last``, words weighted by idf."""
+        described = [frozenset(tool.description) for tool in self.shelf.tools]
+        counts = Counter(chain.from_iterable(sorted(one) for one in described))
+        terms = list(counts)
+        idf = inverse_frequency(np.array(list(counts.values())), self.n) if terms else np.zeros(0)
+        squared = dict(zip(terms, (idf * idf).tolist(), strict=True))
+        sums = np.array([sum(squared[t] for t in sorted(one)) for one in described])
+        common = [sum(squared[t] for t in sorted(one & described[last])) for one in described]
+        result: Floats = np.array(common) / np.maximum(np.sqrt(sums * sums[last]), 1e-6)
+        return result
 
 
 def _kinds(tool: ToolWords, category: str | None) -> Floats:
     """[CLASSES] kinds of action a tool may be: by the verb of its name, else of its description,
-    else by its category.
+    else by its category. A name that runs something may say what: "run_tests".
     """
     row = np.zeros(len(CLASSES))
     named = tuple(map(stem, words(category[:200]))) if category else ()
+    share = 1.0
     for part in (*tool.name, *tool.description[:1], *named):
         found = verb_class(part)
         if found:
-            row[[CLASS_ID[kind] for kind in found]] = 1.0 / len(found)
-            break
-    return row
+            row[[CLASS_ID[kind] for kind in found]] += share / len(found)
+            if found != ("run",) or share < 1.0:
+                break
+            share = 0.5
+    total = row.sum()
+    return row / total if total > 0.0 else row

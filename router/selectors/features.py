@@ -32,6 +32,11 @@ __all__ = ["CONTEXTS", "NONE_FEATURES", "Features", "features", "tool_features"]
 Floats = npt.NDArray[np.float64]
 
 SCORES: Final = ("name", "description", "parameters", "all", "family", "name_group", "text_group")
+ORDER: Final = np.array([NAME, DESCRIPTION, PARAMETERS, ALL, FAMILY])
+GROUP_ORDER: Final = np.array([NAME, DESCRIPTION])
+TOUCHING: Final = np.array([CLASSES.index(k) for k in ("read", "edit", "create", "keep")])
+"""Kinds of action after which a path in the observation is that of a file already seen."""
+
 MATCHES: Final = (*SCORES, "letters", "name_share", "head")
 OTHERS: Final = (
     *("gap", "best", "cover", "cover_name", "hits", "group_hits", "exact", "name_known"),
@@ -106,12 +111,11 @@ def features(
     last, turn_now = (ids[-1], turn[-1]) if calls else (None, 0.0)
 
     base = match.base(similarity)
-    scaled = base - base.mean(axis=1, keepdims=True)
-    scaled /= np.maximum(np.sqrt((scaled**2).mean(axis=1, keepdims=True)), 1e-6)
+    scaled = standard(base)
     relative = base / np.maximum(base.max(axis=1, keepdims=True), 1e-6)
     values = _values(goal, calls, facts)
     left = match.left(ids, turn) if calls else np.zeros((len(SCORES), facts.n))
-    observation = _observation(state, calls, facts)
+    observation = _observation(state, calls, facts, last)
     tools = np.concatenate(
         [
             base * 0.25,
@@ -147,10 +151,11 @@ def features(
 
 def standard(rows: Floats) -> Floats:
     """[k, n] -> z-scores within each row; 0 where a row is constant."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    spread = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    result: Floats = centred / np.maximum(spread, 1e-6)
-    return result
+    n = rows.shape[1]
+    centred: Floats = rows - np.add.reduce(rows, axis=1, keepdims=True) / n
+    spread = np.sqrt(np.add.reduce(centred * centred, axis=1, keepdims=True) / n)
+    centred /= np.maximum(spread, 1e-6)
+    return centred
 
 
 class _Match:
@@ -187,10 +192,15 @@ class _Match:
 
     def _scores(self, weights: Floats, group_weights: Floats) -> Floats:
         """[SCORES, n] BM25 of the goal's words, each with its weight."""
-        a = np.tensordot(weights, self.terms, 1)
-        b = np.tensordot(group_weights, self.groups, 1)
-        order = (NAME, DESCRIPTION, PARAMETERS, ALL, FAMILY)
-        return np.concatenate([a[list(order)], b[[NAME, DESCRIPTION]]])
+        fields, n = self.terms.shape[1:]
+        result = np.empty((len(SCORES), n))
+        by_field = (weights @ self.terms.reshape(len(weights), fields * n)).reshape(fields, n)
+        result[:5] = by_field[ORDER]
+        by_field = (group_weights @ self.groups.reshape(len(group_weights), fields * n)).reshape(
+            fields, n
+        )
+        result[5:] = by_field[GROUP_ORDER]
+        return result
 
     def base(self, similarity: Floats | None) -> Floats:
         """[MATCHES (+ similarity), n]."""
@@ -321,18 +331,23 @@ class _Observed:
     went_well: float
 
 
-def _observation(state: HarnessState, calls: Sequence[Call], facts: Facts) -> _Observed:
-    """What the newest observation says; a log of calls has been read already."""
+def _observation(
+    state: HarnessState, calls: Sequence[Call], facts: Facts, last: int | None
+) -> _Observed:
+    """What the newest observation says; a log of calls has been read already.
+
+    A path that it names is one to look at, unless the last action read or changed it.
+    """
     log = bool(calls) and calls[-1].written
     seen = read_observation("" if log else state.observation or "")
     scores = np.zeros((2, facts.n))
     rows = [facts.shelf.vocabulary[t] for t in seen.terms if t in facts.shelf.vocabulary]
     if rows and calls:
-        summed = facts.shelf.matches[rows].sum(axis=0)
-        scores = standard(summed[[ALL, NAME]])
-    failed = seen.failed or bool(calls) and calls[-1].failed
-    well = seen.went_well or bool(calls) and calls[-1].went_well
-    return _Observed(scores, float(seen.path), float(failed), float(well and not failed))
+        scores = standard(facts.shelf.matches[rows].sum(axis=0)[[ALL, NAME]])
+    failed = seen.failed or (bool(calls) and calls[-1].failed)
+    well = seen.went_well or (bool(calls) and calls[-1].went_well)
+    new = 1.0 if last is None or failed else 1.0 - float(facts.kinds[last, TOUCHING].sum())
+    return _Observed(scores, seen.path * new, float(failed), float(well and not failed))
 
 
 def _contexts(

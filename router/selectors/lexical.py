@@ -6,6 +6,7 @@ to 3.22: tf' = sum_f w_f tf_f / (1 - b_f + b_f len_f / avglen_f); score = sum_t 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -40,9 +41,10 @@ class ToolWords:
         name: stems of its name, in order.
         description: stems of its description without the family's beginning, in order.
         parameters: names of its parameters, each as its stems.
-        counts: term -> how often it is in each of ``FIELDS``; terms are stems, and groups of like
-            words ("~delete") of those in the name and the description.
-        grams: character trigrams of the name's words.
+        terms: different stems, and groups of like words ("~delete") of those in the name and the
+            description.
+        counts: [terms, fields] how often each is in each of ``FIELDS``.
+        grams: character trigrams of the name's words, sorted.
         head: first stem of the name and of the description: mostly the verb.
         family: the description's beginning that it shares with other tools, or "".
     """
@@ -50,8 +52,9 @@ class ToolWords:
     name: tuple[str, ...]
     description: tuple[str, ...]
     parameters: tuple[tuple[str, ...], ...]
-    counts: Mapping[str, Sequence[int]]
-    grams: frozenset[str]
+    terms: tuple[str, ...]
+    counts: Floats
+    grams: tuple[str, ...]
     head: tuple[str, ...]
     family: str
 
@@ -115,8 +118,9 @@ def _tool_words(tool: ToolDescriptor, shared: int) -> ToolWords:
         name=name,
         description=description,
         parameters=tuple(parameters),
-        counts=counts,
-        grams=frozenset(trigrams(name_words)),
+        terms=tuple(counts),
+        counts=np.array(list(counts.values()), dtype=float).reshape(len(counts), len(FIELDS)),
+        grams=tuple(sorted(trigrams(name_words))),
         head=(*name[:1], *description[:1]),
         family=tool.description[:shared],
     )
@@ -153,8 +157,13 @@ def field_lengths(tools: Sequence[ToolWords]) -> Ints:
 class Shelf:
     """A few tools as dense arrays.
 
-    Attributes:
+    Args:
         tools: their words, n of them.
+        wanted: terms that will be asked about; the others are left out, but those of names. None:
+            all terms of the tools are kept.
+
+    Attributes:
+        tools: as given.
         vocabulary: term -> row.
         matches: [terms + 1, fields + 1, n] saturated term frequency tf' / (k1 + tf') times idf, of
             each field alone and last of all together; the row after the last term is 0.
@@ -165,40 +174,48 @@ class Shelf:
         gram_rows: [trigrams, n] columns of length 1.
     """
 
-    def __init__(self, tools: Sequence[ToolWords]) -> None:
+    def __init__(self, tools: Sequence[ToolWords], wanted: Iterable[str] | None = None) -> None:
         self.tools = tools
         n = len(tools)
-        self.vocabulary: dict[str, int] = {}
-        rows, columns, counts = [], [], []
-        for i, tool in enumerate(tools):
-            for term, count in tool.counts.items():
-                rows.append(self.vocabulary.setdefault(term, len(self.vocabulary)))
-                columns.append(i)
-                counts.append(count)
-        frequency = np.zeros((len(self.vocabulary) + 1, len(FIELDS), n))
-        if rows:
-            frequency[rows, :, columns] = counts
-        self.idf = inverse_frequency(frequency.any(axis=1).sum(axis=1), n)
-        weighted = frequency * field_factors(field_lengths(tools)).T
-        combined = weighted.sum(axis=1, keepdims=True)
-        self.matches: Floats = np.concatenate([weighted, combined], axis=1)
-        self.matches /= K1 + self.matches
-        self.matches *= self.idf[:, None, None]
-        self.in_name: Floats = (frequency[:, NAME] > 0).astype(float)
-        plain = np.array([not term.startswith("~") for term in self.vocabulary] + [False])
+        every = tuple(chain.from_iterable(tool.terms for tool in tools))
+        if wanted is None:
+            kept = dict.fromkeys(every)
+        else:
+            present = set(every)
+            kept = dict.fromkeys(term for tool in tools for term in _named(tool))
+            kept.update(dict.fromkeys(term for term in wanted if term in present))
+        self.vocabulary: dict[str, int] = {term: row for row, term in enumerate(kept)}
+        rows = np.array([self.vocabulary.get(term, -1) for term in every], dtype=np.int64)
+        columns = np.repeat(np.arange(n), [len(tool.terms) for tool in tools])
+        counts = np.concatenate([tool.counts for tool in tools])
+        counts *= field_factors(field_lengths(tools))[columns]
+        asked = rows >= 0
+        rows, columns, counts = rows[asked], columns[asked], counts[asked]
+        shape = (len(kept) + 1, len(FIELDS) + 1, n)
+        self.idf = inverse_frequency(np.bincount(rows, minlength=shape[0]), n)
+        self.matches: Floats = np.zeros(shape)
+        counts = np.concatenate([counts, counts.sum(axis=1, keepdims=True)], axis=1)
+        counts = counts / (K1 + counts) * self.idf[rows, None]
+        self.matches[rows, :, columns] = counts
+        self.in_name: Floats = (self.matches[:, NAME] > 0).astype(float)
+        plain = np.array([not term.startswith("~") for term in kept] + [False])
         self.name_idf: Floats = (plain * self.idf) @ self.in_name
         self.gram_ids, self.gram_rows = _gram_table(tools)
 
 
+def _named(tool: ToolWords) -> Iterable[str]:
+    """Terms of a tool's name and head, with their groups."""
+    for part in (*tool.name, *tool.head):
+        yield part
+        yield from concept(part)
+
+
 def _gram_table(tools: Sequence[ToolWords]) -> tuple[dict[str, int], Floats]:
-    ids: dict[str, int] = {}
-    rows, columns = [], []
-    for i, tool in enumerate(tools):
-        for gram in sorted(tool.grams):
-            rows.append(ids.setdefault(gram, len(ids)))
-            columns.append(i)
+    every = tuple(chain.from_iterable(tool.grams for tool in tools))
+    ids = {gram: row for row, gram in enumerate(dict.fromkeys(every))}
     table = np.zeros((len(ids), len(tools)))
-    table[rows, columns] = 1.0
+    rows = [ids[gram] for gram in every]
+    table[rows, np.repeat(np.arange(len(tools)), [len(tool.grams) for tool in tools])] = 1.0
     table *= np.log1p(len(tools) / np.maximum(table.sum(axis=1, keepdims=True), 1.0))
-    table /= np.maximum(np.sqrt((table**2).sum(axis=0)), 1e-9)
+    table /= np.maximum(np.sqrt((table * table).sum(axis=0)), 1e-9)
     return ids, table

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from router.errors import RouterError
 from router.models import HarnessState, Selection, ToolDescriptor
-from router.selectors.facts import Facts
+from router.selectors.facts import Facts, prepare
 from router.selectors.features import Features, features
 from router.selectors.lexical import as_words
 from router.selectors.model import (
@@ -18,15 +19,41 @@ from router.selectors.model import (
     load_model,
 )
 from router.selectors.pairs import pair_sources
-from router.selectors.reading import calls_so_far, read_goal
+from router.selectors.reading import calls_so_far, observed_terms, read_goal
 from router.selectors.reasons import reasons, reasons_for_none
 from router.selectors.registry import Registry, best
+from router.words import words
 
-__all__ = ["LexicalSelector", "Similarity", "default_selector"]
+__all__ = ["LexicalSelector", "Similarity", "TextSimilarity", "default_selector", "text_similarity"]
 
 Floats = npt.NDArray[np.float64]
 Similarity = Callable[[str, Sequence[ToolDescriptor]], Sequence[float]]
 """Of a goal and n tools: likeness of each tool to the goal, -1 to 1."""
+
+
+class TextSimilarity(Protocol):
+    """A scorer of texts, for instance sentence embeddings."""
+
+    def similarity(self, query: str, texts: Sequence[str]) -> npt.NDArray[Any]:
+        """[len(texts)] likeness of each text to the query, -1 to 1."""
+
+
+def text_similarity(scorer: TextSimilarity) -> Similarity:
+    """A scorer of texts as a scorer of tools: of each tool's name in words and its description."""
+
+    def of(goal: str, tools: Sequence[ToolDescriptor]) -> Sequence[float]:
+        texts = [_text(tool) for tool in tools]
+        return [float(value) for value in scorer.similarity(goal[:GOAL_TEXT], texts)]
+
+    return of
+
+
+def _text(tool: ToolDescriptor) -> str:
+    return f"{' '.join(words(tool.name))}: {tool.description}"[:TOOL_TEXT]
+
+
+GOAL_TEXT: Final = 2_000
+TOOL_TEXT: Final = 1_000  # characters
 
 SHELF: Final = 64
 """The model looks at so many tools; of more, at the most likely ones by their words."""
@@ -58,7 +85,7 @@ class LexicalSelector:
             model = _shipped(similarity is not None)
         if model.similarity != (similarity is not None):
             wanted = "one" if model.similarity else "None"
-            raise ValueError(f"similarity: wanted {wanted} for the weights {model.version}")
+            raise RouterError(f"similarity: wanted {wanted} for the weights {model.version}")
         self._model = model
         self._similarity = similarity
         self._kept: list[_Kept] = []
@@ -143,16 +170,16 @@ class LexicalSelector:
             return kept.facts, None, None
         calls = calls_so_far(state, kept.index)
         ids = [kept.index[call.tool] for call in calls if call.tool in kept.index]
-        last = kept.words[ids[-1]].name if ids else ()
-        earlier = [part for i in ids[:-1] for part in kept.words[i].name]
+        last = kept.prepared[ids[-1]].words.name if ids else ()
+        earlier = [part for i in ids[:-1] for part in kept.prepared[i].words.name]
         goal = read_goal(state.goal)
         first = kept.registry.scores(goal, pair_sources(goal, last, 0.5, earlier))
         chosen = best(first, size)
         facts = Facts(
-            [kept.tools[i] for i in chosen],
-            [kept.words[i] for i in chosen],
+            [kept.prepared[i] for i in chosen],
             self._model.pairs,
             self._model.background,
+            wanted=(*goal.terms, *goal.groups, *observed_terms(state)),
         )
         return facts, chosen, first
 
@@ -180,15 +207,15 @@ class _Kept:
         self.tools = tools
         self.schemas = [tool.schema for tool in tools]
         self.names = [tool.name for tool in tools]
-        self.words = as_words(tools)
+        self.prepared = prepare(tools, as_words(tools), model.pairs)
         self.index = {name: i for i, name in enumerate(self.names)}
         self.missed = model.missed
         self.facts: Facts | None = None
         self.registry: Registry | None = None
         if len(tools) <= SHELF:
-            self.facts = Facts(tools, self.words, model.pairs, model.background)
+            self.facts = Facts(self.prepared, model.pairs, model.background)
         else:
-            self.registry = Registry(self.words, model.pairs)
+            self.registry = Registry(self.prepared, model.pairs)
 
 
 @cache

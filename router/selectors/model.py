@@ -64,7 +64,7 @@ class Model:
         result = np.empty(facts.n + 1)
         result[:-1] = self.tools @ found.tools
         result[:-1] += facts.kinds @ (found.contexts @ self.contexts)
-        result[:-1] += self.pairs.of(found.pairs, facts.names)
+        result[:-1] += self.pairs.by_second(found.pairs) @ facts.name_shares
         result[-1] = self.none @ found.none
         return result
 

@@ -15,7 +15,7 @@ from router.selectors.lexical import ToolWords
 from router.selectors.reading import Goal
 from router.selectors.stems import concept
 
-__all__ = ["KINDS", "NameTable", "PairWeights", "Sources", "pair_sources"]
+__all__ = ["KINDS", "PairWeights", "Sources", "name_words", "pair_sources"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,11 +90,6 @@ class PairWeights:
         weights = np.concatenate([found[1] * amount for found, amount in rows])
         return np.bincount(seconds, weights, minlength=len(self.seconds))
 
-    def of(self, sources: Sources, names: "NameTable") -> Floats:
-        """[n] what the pairs add to the score of each tool."""
-        result: Floats = self.by_second(sources) @ names.shares
-        return result
-
     def strongest(self, sources: Sources, tool: ToolWords) -> tuple[str, str, str] | None:
         """(kind, first, second) of the pair that speaks most for a tool; None if none does."""
         best, found = 0.0, None
@@ -105,19 +100,3 @@ class PairWeights:
                 if value > best:
                     best, found = value, (kind, first, second)
         return found
-
-
-class NameTable:
-    """Names of tools against the second words of all learned pairs.
-
-    Attributes:
-        shares: [seconds, n].
-    """
-
-    def __init__(self, tools: Sequence[ToolWords], weights: PairWeights) -> None:
-        self.shares = np.zeros((len(weights.seconds), len(tools)))
-        for i, tool in enumerate(tools):
-            for word, share in name_words(tool).items():
-                row = weights.seconds.get(word)
-                if row is not None:
-                    self.shares[row, i] = share

@@ -16,6 +16,7 @@ __all__ = [
     "Goal",
     "Observed",
     "calls_so_far",
+    "observed_terms",
     "parameter_kinds",
     "parameter_stems",
     "read_goal",
@@ -37,30 +38,20 @@ _QUOTED: Final = re.compile(
 QUOTED_WEIGHT: Final = 0.35
 """Of words within quotation marks: they are more often a value than a wish."""
 
-_KINDS: Final = (
-    ("email", re.compile(r"[\w.+-]+@[\w-]+\.\w+")),
-    ("url", re.compile(r"https?://|www\.")),
-    (
-        "date",
-        re.compile(
-            r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\b(?:today|tomorrow|yesterday|"
-            r"tonight|weekend|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|"
-            r"february|march|april|june|july|august|september|october|november|december)\b|"
-            r"\b\d{1,2}(?:st|nd|rd|th)\b",
-            re.I,
-        ),
-    ),
-    ("time", re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{1,2}\s?(?:am|pm|a\.m|p\.m)\b", re.I)),
-    (
-        "money",
-        re.compile(r"[$€£]\s?\d|\b\d[\d,.]*\s?(?:usd|eur|gbp|dollars|euros|rmb|yen)\b", re.I),
-    ),
-    ("path", re.compile(r"[\w.~-]*/[\w./-]+|\b[\w-]+\.[a-z]{1,5}\b")),
-    ("number", re.compile(r"\b\d[\d,.]*\b")),
-    ("quoted", _QUOTED),
-    ("proper", re.compile(r"(?<=[a-z,'] )[A-Z][a-z]+|\b[A-Z]{2,5}\b")),
+KINDS: Final = (*("email", "url", "date", "time", "money", "path", "number", "quoted", "proper"),)
+"""Kinds of value that a text may hold and a parameter may take."""
+
+_EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
+_DATE: Final = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}|\b\d{1,2}(?:st|nd|rd|th)\b")
+_TIME: Final = re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{1,2}\s?(?:am|pm|a\.m|p\.m)\b", re.I)
+_PATH: Final = re.compile(r"[\w.~-]*/[\w./-]+|\b[\w-]+\.[a-z]{1,5}\b")
+_PROPER: Final = re.compile(r"(?<=[a-z,'] )[A-Z][a-z]+|\b[A-Z]{2,5}\b")
+_DAYS: Final = frozenset(
+    """today tomorrow yesterday tonight weekend monday tuesday wednesday thursday friday saturday
+    sunday january february march april june july august september october november
+    december""".split()  # noqa: SIM905
 )
-KINDS: Final = tuple(name for name, _ in _KINDS)
+_CURRENCIES: Final = frozenset({"usd", "eur", "gbp", "dollars", "euros", "rmb", "yen", "yuan"})
 
 _PARAMETER_KINDS: Final = {
     "email": "email mail recipient receiver",
@@ -89,11 +80,8 @@ def _parameter_table() -> dict[str, frozenset[str]]:
 _KINDS_OF: Final = _parameter_table()
 
 
-_PATH: Final = dict(_KINDS)["path"]
 _FAILED: Final = frozenset(
-    map(
-        stem, "error fail failed failure exception traceback refused denied invalid".split()
-    )
+    map(stem, "error fail failed failure exception traceback refused denied invalid".split())
 ) | {stem("unknown"), stem("undefined")}
 _EXIT: Final = re.compile(r"\bexit (?:code )?[1-9]|\b(?:no such|not found|cannot)\b", re.I)
 _WENT_WELL: Final = frozenset(
@@ -134,9 +122,27 @@ class Goal:
     tokens: tuple[str, ...]
 
 
-def values_in(text: str) -> frozenset[str]:
-    """Kinds of value that occur in a text."""
-    return frozenset(name for name, pattern in _KINDS if pattern.search(text))
+def values_in(text: str, tokens: Collection[str], quoted: bool) -> frozenset[str]:
+    """Kinds of value, of ``KINDS``, that occur in a text.
+
+    Args:
+        text: the text.
+        tokens: its words, lower case.
+        quoted: whether something stands between quotation marks.
+    """
+    digits = any(token.isdigit() for token in tokens)
+    holds = {
+        "email": "@" in text and _EMAIL.search(text),
+        "url": "http" in text or "www." in text,
+        "date": not _DAYS.isdisjoint(tokens) or (digits and _DATE.search(text)),
+        "time": digits and _TIME.search(text),
+        "money": digits and (not _CURRENCIES.isdisjoint(tokens) or any(c in text for c in "$€£")),
+        "path": _PATH.search(text),
+        "number": digits,
+        "quoted": quoted,
+        "proper": _PROPER.search(text),
+    }
+    return frozenset(kind for kind, found in holds.items() if found)
 
 
 def cut(text: str, limit: int) -> str:
@@ -150,7 +156,9 @@ def read_goal(text: str) -> Goal:
     first: dict[str, int] = {}
     tokens: list[str] = []
     clauses = 0
-    for piece in _CLAUSE.split(_QUOTED.sub(" _ ", text)):
+    quotes = _QUOTED.findall(text)
+    plain = _QUOTED.sub(" _ ", text) if quotes else text
+    for piece in _CLAUSE.split(plain):
         before = len(first)
         for word in words(piece):
             if word not in STOP:
@@ -158,9 +166,10 @@ def read_goal(text: str) -> Goal:
             tokens.append(word)
         clauses += len(first) > before
     spoken = len(first)
-    for quoted in _QUOTED.findall(text):
-        for term in stems(quoted):
+    for quote in quotes:
+        for term in stems(quote):
             first.setdefault(term, len(tokens) // 2)
+    digits = [term for term in first if term.isdigit()]
     weights = (1.0,) * spoken + (QUOTED_WEIGHT,) * (len(first) - spoken)
     groups: dict[str, float] = {}
     for term, weight in zip(first, weights, strict=True):
@@ -175,7 +184,7 @@ def read_goal(text: str) -> Goal:
         groups=tuple(groups),
         group_weights=tuple(groups.values()),
         clauses=max(clauses, 1),
-        kinds=values_in(text),
+        kinds=values_in(text, {*tokens, *digits}, bool(quotes)),
         tokens=tuple(tokens),
     )
 
@@ -208,6 +217,11 @@ def read_observation(text: str) -> Observed:
         failed=not _FAILED.isdisjoint(found) or _EXIT.search(text) is not None,
         went_well=not _WENT_WELL.isdisjoint(found),
     )
+
+
+def observed_terms(state: HarnessState) -> tuple[str, ...]:
+    """Stems of an observation that may be asked about."""
+    return read_observation(state.observation or "").terms
 
 
 @lru_cache(maxsize=8_192)

@@ -67,6 +67,7 @@ _DOES: Final = {
     "buy": "buys or books",
     "go": "goes somewhere",
     "stop": "stops something",
+    "keep": "saves",
 }
 _DID: Final = {
     "read": "read",
@@ -82,6 +83,7 @@ _DID: Final = {
     "buy": "bought or booked",
     "go": "went somewhere",
     "stop": "stopped something",
+    "keep": "saved",
 }
 _HOLDS: Final = {
     "new request": "a new request",
@@ -118,7 +120,7 @@ def reasons(model: Model, found: Features, facts: Facts, top: int) -> list[str]:
     follows = (found.contexts[:, None] * model.contexts) * facts.kinds[top]
     if follows.sum() > LEAST:
         effects.append((float(follows.sum()), lambda: _follow_text(follows)))
-    pairs = model.pairs.of(found.pairs, facts.names)
+    pairs = model.pairs.by_second(found.pairs) @ facts.name_shares
     if pairs[top] > LEAST:
         effects.append((float(pairs[top]), lambda: _pair_text(model, found, facts, top)))
     effects.sort(key=lambda effect: -effect[0])
@@ -134,7 +136,7 @@ def reasons(model: Model, found: Features, facts: Facts, top: int) -> list[str]:
 
 def reasons_for_none(found: Features, facts: Facts, top: int) -> list[str]:
     """Why none fits: how little the best tool has of the goal."""
-    shared = _shared(found, {*facts.shelf.tools[top].counts})
+    shared = _shared(found, {*facts.shelf.tools[top].terms})
     name = facts.tools[top].name
     if not shared:
         return [f"no tool shares a word with the goal, {name} comes nearest"]

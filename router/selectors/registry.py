@@ -10,14 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from router.selectors.lexical import (
-    K1,
-    ToolWords,
-    field_factors,
-    field_lengths,
-    inverse_frequency,
-)
-from router.selectors.pairs import PairWeights, Sources, name_words
+from router.selectors.facts import Prepared
+from router.selectors.lexical import K1, field_factors, field_lengths, inverse_frequency
+from router.selectors.pairs import PairWeights, Sources
 from router.selectors.reading import Goal
 
 __all__ = ["Registry"]
@@ -35,34 +30,33 @@ class Registry:
     """Postings of any number of tools.
 
     Args:
-        tools: words of n tools.
+        tools: n tools.
         pairs: learned pairs of words.
     """
 
-    def __init__(self, tools: Sequence[ToolWords], pairs: PairWeights) -> None:
+    def __init__(self, tools: Sequence[Prepared], pairs: PairWeights) -> None:
+        words = [one.words for one in tools]
         self.n = len(tools)
         self._pairs = pairs
-        factors = field_factors(field_lengths(tools))
-        listed: dict[str, list[tuple[int, Sequence[int]]]] = {}
-        for i, tool in enumerate(tools):
-            for term, counts in tool.counts.items():
-                listed.setdefault(term, []).append((i, counts))
+        factors = field_factors(field_lengths(words))
+        listed: dict[str, list[tuple[int, float]]] = {}
+        for i, tool in enumerate(words):
+            weighted = tool.counts @ factors[i]
+            saturated = (weighted / (K1 + weighted)).tolist()
+            for term, value in zip(tool.terms, saturated, strict=True):
+                listed.setdefault(term, []).append((i, value))
         self._postings: dict[str, tuple[Ints, Floats]] = {}
         for term, entries in listed.items():
-            rows = np.array([i for i, _ in entries], dtype=np.int64)
-            weighted = (np.array([c for _, c in entries]) * factors[rows]).sum(axis=1)
-            idf = float(inverse_frequency(np.array(len(rows)), self.n))
-            factor = GROUP_WEIGHT if term.startswith("~") else 1.0
-            self._postings[term] = rows, factor * idf * weighted / (K1 + weighted)
-        names = [
-            (i, row, share)
-            for i, tool in enumerate(tools)
-            for word, share in name_words(tool).items()
-            if (row := pairs.seconds.get(word)) is not None
-        ]
-        self._owners = np.array([i for i, _, _ in names], dtype=np.int64)
-        self._seconds = np.array([row for _, row, _ in names], dtype=np.int64)
-        self._shares = np.array([share for _, _, share in names])
+            idf = float(inverse_frequency(np.array(len(entries)), self.n))
+            factor = idf * (GROUP_WEIGHT if term.startswith("~") else 1.0)
+            self._postings[term] = (
+                np.array([i for i, _ in entries], dtype=np.int64),
+                np.array([value for _, value in entries]) * factor,
+            )
+        counts = [len(one.seconds) for one in tools]
+        self._owners = np.repeat(np.arange(self.n), counts)
+        self._seconds = np.concatenate([one.seconds for one in tools])
+        self._shares = np.concatenate([one.shares for one in tools])
 
     def scores(self, goal: Goal, sources: Sources) -> Floats:
         """[n] how likely each tool looks, in no unit."""

@@ -161,19 +161,23 @@ browser chrome tab
 """
 
 _CLASSES: Final = """
-read get read view show display check fetch retrieve see open cat describe print lookup tail head info
-search search find grep list ls query browse enumerate locate lookup scan discover glob which available
+read get read view show display check fetch retrieve see open cat describe print lookup tail head
+read info
+search search find grep list ls query browse enumerate locate lookup scan discover glob available
 edit edit update modify change set replace patch write echo rename move mv append adjust sort fill
 create create make add new generate mkdir touch register build insert cp copy
 delete delete remove rm cancel drop clear erase unfollow close resolve revoke
 send send post submit publish tweet retweet reply comment message notify mention contact share email
 run run execute start launch press begin trigger deploy invoke bash shell command terminal
+run restart scale rollback
 test test verify validate confirm check lint typecheck pytest assert build compile ensure
 auth login authenticate logout auth signin password token
-compute calculate compute convert estimate mean count wc sum diff compare logarithm round percentage add
+compute calculate compute convert estimate mean count wc sum diff compare logarithm round
+compute percentage add
 buy buy purchase book order reserve place pay fund rent sell trade
 go cd navigate goto go enter
 stop stop halt lock kill terminate off
+keep commit save push merge store persist upload backup
 """
 
 
