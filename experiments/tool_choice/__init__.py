@@ -1,0 +1,1 @@
+"""Choosing the next tool: data, features, fit and report of the local selector."""
