@@ -163,6 +163,9 @@ def test_one_tool_is_obvious_unless_it_is_risky(risk: str, asked: int) -> None:
 @pytest.mark.parametrize("kind", get_args(ProviderErrorKind))
 def test_the_local_selector_stands_in_for_every_kind_of_failure(kind: ProviderErrorKind) -> None:
     found = route(MockProvider(ProviderError("down", kind=kind)))
+    if kind == "saturated":  # in a flood nobody has the time to stand in
+        assert (found.fallback_reason, found.provider_error) == ("provider_error", kind)
+        return
     assert (found.tool, found.source, found.provider_error) == ("read_file", "local", kind)
     unsure = route(MockProvider(ProviderError("down", kind=kind)), local=Fixed({"read_file": 0.7}))
     reason = "planner_confirmation" if kind == "no_key" else "provider_error"
