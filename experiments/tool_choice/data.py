@@ -89,7 +89,7 @@ def _share(group: str, salt: str) -> float:
 
 
 def part_of(problem: Problem) -> str:
-    """ "fit" or "report", by a hash of the group."""
+    """The part, "fit" or "report", by a hash of the group."""
     return "fit" if _share(problem.group, "part") < FIT_SHARE else "report"
 
 

@@ -170,7 +170,8 @@ def learn_turn(examples: Sequence[Example], l2: float = 0.5) -> list[float]:
                 break
     if not inputs:
         return [0.0] * len(TURN_INPUTS)
-    return fit_logistic(np.array(inputs), np.array(labels), l2).tolist()
+    weights: list[float] = fit_logistic(np.array(inputs), np.array(labels), l2).tolist()
+    return weights
 
 
 def learn(

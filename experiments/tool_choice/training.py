@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +25,15 @@ class Pairs:
 
     def dot(self, weights: Floats, height: int) -> Floats:
         """[height] sums of value times weight per row."""
-        result: Floats = np.bincount(self.rows, self.values * weights[self.columns], height)
-        return result
+        result = np.bincount(self.rows, self.values * weights[self.columns], height).astype(float)
+        return cast(Floats, result)
 
     def back(self, residual: Floats) -> Floats:
         """[width] the transposed product."""
-        result: Floats = np.bincount(self.columns, self.values * residual[self.rows], self.width)
-        return result
+        result = np.bincount(self.columns, self.values * residual[self.rows], self.width).astype(
+            float
+        )
+        return cast(Floats, result)
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ def fit_logit(
 
     Args:
         table: the lists.
-        dense_l2, pair_l2: one per feature.
+        dense_l2: one per dense feature.
+        pair_l2: one per pair.
         prior: means of the dense weights; those of pairs are 0.
         steps: most iterations.
 

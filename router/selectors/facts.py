@@ -13,7 +13,7 @@ from router.models import RiskLevel, ToolDescriptor
 from router.selectors.lexical import Shelf, ToolWords, inverse_frequency
 from router.selectors.pairs import PairWeights, name_words
 from router.selectors.reading import KINDS, parameter_kinds
-from router.selectors.stems import VERB_CLASSES, concept, stem, verb_class
+from router.selectors.stems import VERB_CLASSES, stem, verb_class
 from router.words import words
 
 __all__ = ["CLASSES", "Facts", "Prepared", "prepare"]
@@ -115,20 +115,16 @@ class Facts:
 
     def _read_names(self) -> None:
         """Rows of each name's stems with their groups, and of the heads with theirs, padded."""
-        vocabulary, tools = self.shelf.vocabulary, self.shelf.tools
-        name_parts = [(i, s) for i, t in enumerate(tools) for s in dict.fromkeys(t.name)]
-        self._name_owner = np.array([i for i, _ in name_parts], dtype=np.int64)
+        vocabulary = self.shelf.vocabulary
+        words = [one.words for one in self.prepared]
+        counts = [len(one.name_parts) for one in words]
+        self._name_owner = np.repeat(np.arange(self.n), counts)
         self._name_rows = self._padded(
-            [[vocabulary[x] for x in (s, *concept(s))] for _, s in name_parts]
+            [[vocabulary[term] for term in part] for one in words for part in one.name_parts]
         )
-        counts = np.bincount(self._name_owner, minlength=self.n)
         self._name_counts = np.maximum(counts, 1)
-        heads = [
-            list(dict.fromkeys(vocabulary[x] for s in t.head for x in (s, *concept(s))))
-            for t in tools
-        ]
-        self._head_rows = self._padded(heads)
-        self._head_counts = np.maximum([len(rows) for rows in heads], 1)
+        self._head_rows = self._padded([[vocabulary[t] for t in one.head] for one in words])
+        self._head_counts = np.maximum([len(one.head) for one in words], 1)
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
         """Rows of the vocabulary filled up with its empty last row."""

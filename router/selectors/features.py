@@ -6,6 +6,7 @@ whether the values that it needs are there. Scores over the list enter as they a
 within the list, and relative to the best, so that lists of all sizes are alike.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -116,13 +117,15 @@ def features(
     values = _values(goal, calls, facts)
     left = match.left(ids, turn) if calls else np.zeros((len(SCORES), facts.n))
     observation = _observation(state, calls, facts, last)
+    others = match.others()
+    after = facts.kinds[last] if last is not None else None
     tools = np.concatenate(
         [
             base * 0.25,
             scaled,
             relative,
             scaled * turn_now,
-            match.others(),
+            others,
             facts.no_parameters[None],
             values,
             standard(values),
@@ -135,8 +138,8 @@ def features(
     )
     return Features(
         tools=tools,
-        none=match.none(base, values, float(bool(calls)), turn_now, similarity),
-        contexts=_contexts(goal, facts, observation, last, turn_now, bool(calls)),
+        none=match.none(base, others, values, (float(bool(calls)), turn_now), similarity),
+        contexts=_contexts(goal, after, observation, turn_now, bool(calls)),
         pairs=pair_sources(
             goal,
             facts.shelf.tools[last].name if last is not None else (),
@@ -209,8 +212,12 @@ class _Match:
         ids = [shelf.gram_ids[gram] for gram in grams if gram in shelf.gram_ids]
         letters = shelf.gram_rows[ids].sum(axis=0) / np.sqrt(1.0 + len(grams))
         share = (shelf.idf[self.rows] @ self.in_name) / np.maximum(shelf.name_idf, 1e-6)
-        rows = [self.scores, letters[None], share[None], self.head[None]]
-        return np.concatenate(rows if similarity is None else [*rows, similarity[None]])
+        rows = np.empty((len(MATCHES) + (similarity is not None), self.facts.n))
+        rows[: len(SCORES)] = self.scores
+        rows[len(SCORES) : len(MATCHES)] = letters, share, self.head
+        if similarity is not None:
+            rows[-1] = similarity
+        return rows
 
     def left(self, ids: Sequence[int | None], turn: Sequence[float]) -> Floats:
         """[SCORES, n] z-scores of the part of the goal that calls made for it have not used up."""
@@ -229,50 +236,45 @@ class _Match:
     def others(self) -> Floats:
         """[10, n] the rows "gap" to "early" of ``OTHERS``."""
         total, goal, facts = self.total, self.goal, self.facts
-        order = np.sort(total)[::-1]
-        top = total == order[0]
-        rest = np.where(top, order[1] if len(order) > 1 else 0.0, order[0])
-        self.cover = (self.background @ (self.terms[:, ALL] > 0)) / self.mass
-        self.cover_name = (self.background @ self.in_name) / self.mass
-        self.hits = np.log1p(self.cover * self.mass)
-        self.group_hits = np.log1p(self.group_weights @ (self.groups[:, ALL] > 0))
-        self.name_known = (facts.plain_background[self.rows] @ self.in_name) / facts.name_mass
-        positions = np.array(goal.positions)[self.places] if len(self.places) else np.zeros(0)
-        first = np.where(self.in_name > 0, positions[:, None], 1.0).min(axis=0, initial=1.0)
-        return np.stack(
-            [
-                np.clip(total - rest, -3.0, 3.0),
-                top * (order[0] > 0) / top.sum(),
-                self.cover,
-                self.cover_name,
-                self.hits,
-                self.group_hits,
-                np.array([float(len(x) > 3 and x in goal.text) for x in facts.lowered]),
-                self.name_known,
-                self.soft,
-                1.0 - first,
-            ]
-        )
+        order = np.sort(total)
+        greatest, second = float(order[-1]), float(order[-2]) if len(order) > 1 else 0.0
+        top = total == greatest
+        rows = np.empty((10, facts.n))
+        rows[0] = total - greatest
+        rows[0][top] = greatest - second
+        np.clip(rows[0], -3.0, 3.0, out=rows[0])
+        rows[1] = top * (float(greatest > 0.0) / np.count_nonzero(top))
+        rows[2] = (self.background @ (self.terms[:, ALL] > 0)) / self.mass
+        rows[3] = (self.background @ self.in_name) / self.mass
+        rows[4] = np.log1p(rows[2] * self.mass)
+        rows[5] = np.log1p(self.group_weights @ (self.groups[:, ALL] > 0))
+        rows[6] = [len(name) > 3 and name in goal.text for name in facts.lowered]
+        rows[7] = (facts.plain_background[self.rows] @ self.in_name) / facts.name_mass
+        rows[8] = self.soft
+        later = np.array([1.0 - goal.positions[k] for k in self.places])[:, None]
+        rows[9] = (self.in_name * later).max(axis=0, initial=0.0)
+        return rows
 
     def none(
         self,
         base: Floats,
+        others: Floats,
         values: Floats,
-        calls: float,
-        turn: float,
+        history: tuple[float, float],
         similarity: Floats | None,
     ) -> Floats:
-        """[NONE_FEATURES]."""
-        best = float(self.total.max())
-        anywhere = self.terms[:, ALL].any(axis=1) if len(self.rows) else np.zeros(0)
+        """[NONE_FEATURES]; ``history``: 1 if there were calls, and if the last was for this."""
+        place = int(self.total.argmax())
+        best = float(self.total[place])
+        anywhere = self.terms[:, ALL].any(axis=1)
+        most = others.max(axis=1)
         return np.array(
             [
-                *(1.0, calls, turn, best / 4.0, np.log1p(best), self.cover.max()),
+                *(1.0, *history, best / 4.0, math.log1p(best), most[2]),
                 (self.background @ anywhere) / self.mass,
-                *(self.cover_name.max(), self.name_known.max(), self.soft.max()),
-                *(self.hits.max(), self.group_hits.max(), base[7].max(), self.head.max()),
-                *(values[0].max(), values[2][int(self.total.argmax())]),
-                *(np.log1p(len(self.goal.terms)), np.log1p(self.goal.clauses)),
+                *(most[3], most[7], most[8], most[4], most[5]),
+                *(base[7].max(), base[9].max(), values[0].max(), values[2, place]),
+                *(math.log1p(len(self.goal.terms)), math.log1p(self.goal.clauses)),
                 0.0 if similarity is None else similarity.max(),
             ]
         )
@@ -350,13 +352,12 @@ def _observation(
     return _Observed(scores, seen.path * new, float(failed), float(well and not failed))
 
 
-def _contexts(
-    goal: Goal, facts: Facts, seen: _Observed, last: int | None, now: float, calls: bool
-) -> Floats:
+def _contexts(goal: Goal, after: Floats | None, seen: _Observed, now: float, calls: bool) -> Floats:
+    """[CONTEXTS]; ``after``: kinds of the last action, ``now``: whether it was for this goal."""
     row = np.zeros(len(CONTEXTS))
     k = len(CLASSES)
-    if last is not None:
-        row[:k] = facts.kinds[last] * now
+    if after is not None:
+        row[:k] = after * now
     row[k:] = (1.0 - now if calls else 0.0, not calls, seen.failed, seen.went_well, seen.path, 0.0)
     row[k + 5] = float("path" in goal.kinds and not calls)
     return row

@@ -1,4 +1,4 @@
-"""Earlier calls and what they say now: which were made for this goal, and what they used up of it."""
+"""Earlier calls in a log: which were made for this goal, and which for earlier requests."""
 
 import math
 from collections.abc import Mapping, Sequence

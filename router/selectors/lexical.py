@@ -1,7 +1,8 @@
 """Words of tools: cut up, and a few tools as dense arrays for fielded BM25.
 
 BM25F: Robertson & Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond, eq. 3.19
-to 3.22: tf' = sum_f w_f tf_f / (1 - b_f + b_f len_f / avglen_f); score = sum_t idf_t tf' / (k1 + tf').
+to 3.22: tf' = sum_f w_f tf_f / (1 - b_f + b_f len_f / avglen_f),
+score = sum_t idf_t tf' / (k1 + tf').
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +46,9 @@ class ToolWords:
             description.
         counts: [terms, fields] how often each is in each of ``FIELDS``.
         grams: character trigrams of the name's words, sorted.
-        head: first stem of the name and of the description: mostly the verb.
+        name_parts: the name's different stems, each followed by its groups.
+        head: first stem of the name and of the description, mostly the verb, with their groups.
+        named: all terms of ``name_parts`` and ``head``.
         family: the description's beginning that it shares with other tools, or "".
     """
 
@@ -55,7 +58,9 @@ class ToolWords:
     terms: tuple[str, ...]
     counts: Floats
     grams: tuple[str, ...]
+    name_parts: tuple[tuple[str, ...], ...]
     head: tuple[str, ...]
+    named: tuple[str, ...]
     family: str
 
 
@@ -114,6 +119,9 @@ def _tool_words(tool: ToolDescriptor, shared: int) -> ToolWords:
             if field in (NAME, DESCRIPTION):
                 for group in concept(one):
                     counts.setdefault(group, [0, 0, 0, 0])[field] += 1
+    parts = tuple((one, *concept(one)) for one in dict.fromkeys(name))
+    heads = (*name[:1], *description[:1])
+    head = dict.fromkeys(term for one in heads for term in (one, *concept(one)))
     return ToolWords(
         name=name,
         description=description,
@@ -121,7 +129,9 @@ def _tool_words(tool: ToolDescriptor, shared: int) -> ToolWords:
         terms=tuple(counts),
         counts=np.array(list(counts.values()), dtype=float).reshape(len(counts), len(FIELDS)),
         grams=tuple(sorted(trigrams(name_words))),
-        head=(*name[:1], *description[:1]),
+        name_parts=parts,
+        head=tuple(head),
+        named=tuple(dict.fromkeys([*chain.from_iterable(parts), *head])),
         family=tool.description[:shared],
     )
 
@@ -182,7 +192,7 @@ class Shelf:
             kept = dict.fromkeys(every)
         else:
             present = set(every)
-            kept = dict.fromkeys(term for tool in tools for term in _named(tool))
+            kept = dict.fromkeys(term for tool in tools for term in tool.named)
             kept.update(dict.fromkeys(term for term in wanted if term in present))
         self.vocabulary: dict[str, int] = {term: row for row, term in enumerate(kept)}
         rows = np.array([self.vocabulary.get(term, -1) for term in every], dtype=np.int64)
@@ -201,13 +211,6 @@ class Shelf:
         plain = np.array([not term.startswith("~") for term in kept] + [False])
         self.name_idf: Floats = (plain * self.idf) @ self.in_name
         self.gram_ids, self.gram_rows = _gram_table(tools)
-
-
-def _named(tool: ToolWords) -> Iterable[str]:
-    """Terms of a tool's name and head, with their groups."""
-    for part in (*tool.name, *tool.head):
-        yield part
-        yield from concept(part)
 
 
 def _gram_table(tools: Sequence[ToolWords]) -> tuple[dict[str, int], Floats]:

@@ -33,9 +33,9 @@ class Model:
     """Weights.
 
     Args:
-        data: as a weights file holds it: ``version``, ``similarity`` (whether another scorer's value
-            is a feature), ``tools``, ``none``, ``turn`` (name -> weight), ``contexts`` (context ->
-            kind of action -> weight), ``pairs``, ``background``, ``temperatures`` (least number of
+        data: as a weights file holds it: ``version``, ``similarity`` (whether another scorer's
+            value is a feature), ``tools``, ``none``, ``turn`` (name -> weight), ``contexts``
+            (context -> kind of action -> weight), ``pairs``, ``background``, ``temperatures`` (least number of
             options, none fits counted -> T), ``missed`` (share of goals whose tool is not on a
             shortlist of a large registry, 0 to 1).
 

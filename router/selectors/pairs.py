@@ -20,8 +20,9 @@ __all__ = ["KINDS", "PairWeights", "Sources", "name_words", "pair_sources"]
 Floats = npt.NDArray[np.float64]
 
 KINDS: Final = ("goal", "group", "next", "new", "earlier")
-"""Where the first word is from: the goal, as a group of like words ("group"); the last tool's name,
-if it ran for this goal ("next") or for an earlier request ("new"); any tool's before ("earlier")."""
+"""Where the first word is from: the goal; the goal, as a group of like words ("group"); the last
+tool's name, if it ran for this goal ("next") or for an earlier request ("new"); the name of any
+tool before that ("earlier")."""
 
 Sources = Sequence[tuple[str, str, float]]
 """(kind, first word, how much of it there is: 0 to 1)."""
@@ -88,7 +89,8 @@ class PairWeights:
             return np.zeros(len(self.seconds))
         seconds = np.concatenate([found[0] for found, _ in rows])
         weights = np.concatenate([found[1] * amount for found, amount in rows])
-        return np.bincount(seconds, weights, minlength=len(self.seconds))
+        result: Floats = np.bincount(seconds, weights, len(self.seconds)).astype(float)
+        return result
 
     def strongest(self, sources: Sources, tool: ToolWords) -> tuple[str, str, str] | None:
         """(kind, first, second) of the pair that speaks most for a tool; None if none does."""

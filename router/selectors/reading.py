@@ -46,11 +46,11 @@ _DATE: Final = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}|\b\d{1,2}(?:st|nd|rd
 _TIME: Final = re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{1,2}\s?(?:am|pm|a\.m|p\.m)\b", re.I)
 _PATH: Final = re.compile(r"[\w.~-]*/[\w./-]+|\b[\w-]+\.[a-z]{1,5}\b")
 _PROPER: Final = re.compile(r"(?<=[a-z,'] )[A-Z][a-z]+|\b[A-Z]{2,5}\b")
-_DAYS: Final = frozenset(
-    """today tomorrow yesterday tonight weekend monday tuesday wednesday thursday friday saturday
-    sunday january february march april june july august september october november
-    december""".split()  # noqa: SIM905
-)
+_DAY_NAMES: Final = """
+today tomorrow yesterday tonight weekend monday tuesday wednesday thursday friday saturday sunday
+january february march april june july august september october november december
+"""
+_DAYS: Final = frozenset(_DAY_NAMES.split())
 _CURRENCIES: Final = frozenset({"usd", "eur", "gbp", "dollars", "euros", "rmb", "yen", "yuan"})
 
 _PARAMETER_KINDS: Final = {
@@ -81,11 +81,17 @@ _KINDS_OF: Final = _parameter_table()
 
 
 _FAILED: Final = frozenset(
-    map(stem, "error fail failed failure exception traceback refused denied invalid".split())
-) | {stem("unknown"), stem("undefined")}
+    map(
+        stem,
+        ("error", "fail", "failed", "failure", "exception", "traceback", "refused", "invalid"),
+    )
+) | {stem("denied"), stem("unknown"), stem("undefined")}
 _EXIT: Final = re.compile(r"\bexit (?:code )?[1-9]|\b(?:no such|not found|cannot)\b", re.I)
 _WENT_WELL: Final = frozenset(
-    map(stem, "ok success successful passed done updated wrote replaced created saved".split())
+    map(
+        stem,
+        ("ok", "success", "successful", "passed", "done", "updated", "wrote", "created", "saved"),
+    )
 )
 
 
@@ -105,7 +111,7 @@ class Goal:
         positions: of each term its place in the goal, 0 (first) to 1.
         groups: different groups of like words.
         group_weights: of each group the greatest weight of its terms.
-        clauses: how many clauses there are, at least 1.
+        clauses: how many clauses there are, about: 1 and one for each mark or word between them.
         weights: of each term 1, or less if it stands between quotation marks only.
         kinds: kinds of value that occur, of ``KINDS``.
         tokens: words of the goal, lower case, stop words too.
@@ -153,18 +159,13 @@ def cut(text: str, limit: int) -> str:
 def read_goal(text: str) -> Goal:
     """Cut up a goal; any text will do."""
     text = cut(text, GOAL_LIMIT)
-    first: dict[str, int] = {}
-    tokens: list[str] = []
-    clauses = 0
     quotes = _QUOTED.findall(text)
-    plain = _QUOTED.sub(" _ ", text) if quotes else text
-    for piece in _CLAUSE.split(plain):
-        before = len(first)
-        for word in words(piece):
-            if word not in STOP:
-                first.setdefault(stem(word), len(tokens))
-            tokens.append(word)
-        clauses += len(first) > before
+    plain = _QUOTED.sub(" ", text) if quotes else text
+    tokens = words(plain)
+    first: dict[str, int] = {}
+    for place, token in enumerate(tokens):
+        if token not in STOP:
+            first.setdefault(stem(token), place)
     spoken = len(first)
     for quote in quotes:
         for term in stems(quote):
@@ -183,9 +184,9 @@ def read_goal(text: str) -> Goal:
         weights=weights,
         groups=tuple(groups),
         group_weights=tuple(groups.values()),
-        clauses=max(clauses, 1),
+        clauses=1 + min(len(_CLAUSE.findall(plain)), 50),
         kinds=values_in(text, {*tokens, *digits}, bool(quotes)),
-        tokens=tuple(tokens),
+        tokens=tokens,
     )
 
 

@@ -9,7 +9,9 @@ import numpy.typing as npt
 from router.selectors.facts import CLASSES, Facts
 from router.selectors.features import CONTEXTS, Features, tool_features
 from router.selectors.model import Model
+from router.selectors.reading import parameter_kinds
 from router.selectors.stems import concept, stem
+from router.words import words
 
 __all__ = ["reasons", "reasons_for_none"]
 
@@ -88,8 +90,8 @@ _DID: Final = {
 _HOLDS: Final = {
     "new request": "a new request",
     "no calls": "nothing has been done yet",
-    "it failed": "the last action failed",
-    "it went well": "the last action went well",
+    "it failed": "something failed",
+    "it went well": "the last step went well",
     "path seen": "the observation names a file",
     "path in goal": "the goal names a file",
 }
@@ -154,7 +156,7 @@ def _text(topic: str, found: Features, facts: Facts, top: int) -> str | None:
         groups = {group for part in (*tool.name, *tool.description) for group in concept(part)}
         return _listing("words that mean alike", _shared_groups(found, groups))
     if topic == "values":
-        kinds = {kind for p in tool.parameters for kind in _kinds(p)} & found.goal.kinds
+        kinds = {kind for p in tool.parameters for kind in parameter_kinds(p)} & found.goal.kinds
         return _listing("the goal holds values that it takes", sorted(kinds))
     return {
         "chained": "its parameters were known to earlier calls",
@@ -166,23 +168,15 @@ def _text(topic: str, found: Features, facts: Facts, top: int) -> str | None:
     }.get(topic)
 
 
-def _kinds(parameter: tuple[str, ...]) -> frozenset[str]:
-    from router.selectors.reading import parameter_kinds
-
-    return parameter_kinds(parameter)
-
-
 def _shared(found: Features, terms: set[str]) -> list[str]:
     """Words of the goal whose stems are among ``terms``, as they stand there."""
     wanted = terms & set(found.goal.terms)
-    words = [word for word in found.goal.tokens if stem(word) in wanted]
-    return list(dict.fromkeys(words))
+    return list(dict.fromkeys(t for t in found.goal.tokens if stem(t) in wanted))
 
 
 def _shared_groups(found: Features, groups: set[str]) -> list[str]:
     wanted = groups & set(found.goal.groups)
-    words = [word for word in found.goal.tokens if not wanted.isdisjoint(concept(stem(word)))]
-    return list(dict.fromkeys(words))
+    return list(dict.fromkeys(t for t in found.goal.tokens if not wanted.isdisjoint(_groups(t))))
 
 
 def _listing(text: str, items: list[str]) -> str | None:
@@ -206,7 +200,16 @@ def _pair_text(model: Model, found: Features, facts: Facts, top: int) -> str | N
     if pair is None:
         return None
     kind, first, second = pair
-    first, second = first.removeprefix("~"), second.removeprefix("~")
+    goal_words = _shared(found, {first}) or _shared_groups(found, {first})
+    named = [
+        word for word in words(facts.tools[top].name) if second in (stem(word), *_groups(word))
+    ]
+    if not named or (kind in ("goal", "group") and not goal_words):
+        return None
     if kind in ("goal", "group"):
-        return f'"{first}" in the goal goes with "{second}" in a name'
-    return f'after "{first}" often comes "{second}"'
+        return f'"{goal_words[0]}" in the goal goes with "{named[0]}" in its name'
+    return f'"{named[0]}" often comes after the actions so far'
+
+
+def _groups(word: str) -> tuple[str, ...]:
+    return concept(stem(word))

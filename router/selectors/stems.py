@@ -8,16 +8,18 @@ from router.words import words
 
 __all__ = ["STOP", "concept", "stem", "stems", "verb_class"]
 
-STOP: Final = frozenset(
-    """a an the this that these those it its i me my mine we us our you your he him his she her they
-    them their who whom which what whose where when why how is are was were be been being am do does
-    did doing done have has had having will would shall should can could may might must not no nor
-    and or but if then else so than too very just also only own same such both each few more most
-    other some any all of in on at by for with about against between into through during before
-    after above below to from up down out off over under again further once here there as until
-    while because s t d ll m re ve don please kindly want wants need needs like help hi hello hey
-    thanks thank let lets know tell give given using use used via per etc e g""".split()
-)
+_STOP: Final = """
+a an the this that these those it its i me my mine we us our you your he him his she her they
+them their who whom which what whose where when why how is are was were be been being am do does
+did doing done have has had having will would shall should can could may might must not no nor
+and or but if then else so than too very just also only own same such both each few more most
+other some any all of in on at by for with about against between into through during before
+after above below to from up down out off over under again further once here there as until
+while because s t d ll m re ve don please kindly want wants need needs like help hi hello hey
+thanks thank let lets know tell give given using use used via per etc e g
+"""
+
+STOP: Final = frozenset(_STOP.split())
 """Words that say nothing about which tool fits."""
 
 # Longest first; a suffix goes only if at least three letters stay.
