@@ -1,0 +1,97 @@
+"""What kind of action a tool is, by its words: one of ten public categories."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from router.catalog.lexicon import lexicon
+from router.catalog.risk import read_tool
+from router.words import words
+
+__all__ = ["CATEGORIES", "infer_category"]
+
+CATEGORIES: Final = (
+    "inspect",
+    "mutate",
+    "execute",
+    "verify",
+    "git",
+    "browser",
+    "memory",
+    "network",
+    "finish",
+    "general",
+)
+OF_KIND: Final = {
+    "read": "inspect",
+    "change": "mutate",
+    "input": "mutate",
+    "end": "mutate",
+    "destroy": "mutate",
+    "rights": "mutate",
+    "run": "execute",
+    "send": "network",
+    "pay": "network",
+}
+FIELDS: Final = {"url": "network", "urls": "network", "command": "execute", "code": "execute"}
+NAME_WEIGHT: Final = 3
+ENOUGH: Final = 6  # one telling word of the name, or two such words of the first sentence
+NOT_BY_READING: Final = frozenset({"verify", "execute"})
+LOOKS: Final = frozenset({"get", "list", "read", "show", "view", "find", "search", "describe"})
+
+
+def infer_category(
+    name: str,
+    description: str,
+    schema: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, Any] | None = None,
+) -> str:
+    """The category of a tool whose host did not state it; one of ``CATEGORIES``.
+
+    Words of a field of work (git, a browser, memory, the network, tests, commands) add up, those
+    of the name three times as heavy as those of the first sentence. Where none weighs enough, the
+    verb tells: what reads is "inspect", what changes is "mutate".
+
+    Args:
+        name: of the tool.
+        description: in words; may be empty.
+        schema: JSON schema of its arguments, or None: fields such as "url" or "command" count.
+        annotations: of MCP, or None; its ``readOnlyHint`` and ``destructiveHint`` stand in for a
+            verb where there is none.
+    """
+    named = words(name)
+    if "_".join(named) in lexicon().finish:
+        return "finish"
+    heaviest = _field_of_work(named, read_tool(name, description)[1].words, schema)
+    if heaviest is not None:
+        return heaviest
+    return _by_verb(name, description, annotations)
+
+
+def _field_of_work(
+    named: tuple[str, ...], sentence: tuple[str, ...], schema: Mapping[str, Any] | None
+) -> str | None:
+    weights = dict.fromkeys(lexicon().categories, 0)
+    for category, telling in lexicon().categories.items():
+        in_name = sum(telling.get(word, 0) for word in set(named))
+        in_sentence = sum(telling.get(word, 0) for word in set(sentence))
+        weights[category] = NAME_WEIGHT * in_name + in_sentence
+    fields = schema.get("properties") if isinstance(schema, Mapping) else None
+    if isinstance(fields, Mapping):
+        for field, category in FIELDS.items():
+            weights[category] += 2 * (field in fields)
+    if not LOOKS.isdisjoint(named):  # "get_test_report" looks, it does not test
+        for category in NOT_BY_READING:
+            weights[category] = 0
+    heaviest = max(weights, key=lambda category: weights[category])
+    return heaviest if weights[heaviest] >= ENOUGH else None
+
+
+def _by_verb(name: str, description: str, annotations: Mapping[str, Any] | None) -> str:
+    named, described = read_tool(name, description)
+    acts = named.acts if named.is_clear or not described.lead else described.lead
+    if acts:
+        return OF_KIND[max(acts, key=lambda act: act.level()).kind]
+    said = annotations if isinstance(annotations, Mapping) else {}
+    if said.get("readOnlyHint") is True:
+        return "inspect"
+    return "mutate" if said.get("destructiveHint") is True else "general"
