@@ -36,7 +36,7 @@ FIELDS: Final = {"url": "network", "urls": "network", "command": "execute", "cod
 NAME_WEIGHT: Final = 3
 ENOUGH: Final = 6  # one telling word of the name, or two such words of the first sentence
 NOT_BY_READING: Final = frozenset({"verify", "execute"})
-LOOKS: Final = frozenset({"get", "list", "read", "show", "view", "find", "search", "describe"})
+LOOKS: Final = frozenset({"get", "list", "read", "show", "view", "find", "search", "query", "describe"})
 
 
 def infer_category(
