@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from router.catalog.acts import LOW
 from router.catalog.lexicon import lexicon
 from router.catalog.risk import read_tool
 from router.words import words
@@ -34,6 +35,7 @@ OF_KIND: Final = {
 }
 FIELDS: Final = {"url": "network", "urls": "network", "command": "execute", "code": "execute"}
 NAME_WEIGHT: Final = 3
+FIELD_WEIGHT: Final = 2
 ENOUGH: Final = 6  # one telling word of the name, or two such words of the first sentence
 NOT_BY_READING: Final = frozenset({"verify", "execute"})
 LOOKS: Final = frozenset({"get", "list", "read", "show", "view", "find", "search", "query", "describe"})
@@ -61,7 +63,7 @@ def infer_category(
     named = words(name)
     if "_".join(named) in lexicon().finish:
         return "finish"
-    heaviest = _field_of_work(named, read_tool(name, description)[1].words, schema)
+    heaviest = _field_of_work(named, read_tool(name, description).described.words, schema)
     if heaviest is not None:
         return heaviest
     return _by_verb(name, description, annotations)
@@ -70,27 +72,29 @@ def infer_category(
 def _field_of_work(
     named: tuple[str, ...], sentence: tuple[str, ...], schema: Mapping[str, Any] | None
 ) -> str | None:
-    weights = dict.fromkeys(lexicon().categories, 0)
-    for category, telling in lexicon().categories.items():
-        in_name = sum(telling.get(word, 0) for word in set(named))
-        in_sentence = sum(telling.get(word, 0) for word in set(sentence))
-        weights[category] = NAME_WEIGHT * in_name + in_sentence
+    known = lexicon().categories
+    weights: dict[str, int] = {}
+    for words_of, times in ((set(named), NAME_WEIGHT), (set(sentence), 1)):
+        for word in words_of & known.keys():
+            for category, weight in known[word].items():
+                weights[category] = weights.get(category, 0) + times * weight
     fields = schema.get("properties") if isinstance(schema, Mapping) else None
     if isinstance(fields, Mapping):
-        for field, category in FIELDS.items():
-            weights[category] += 2 * (field in fields)
+        for field in FIELDS.keys() & fields.keys():
+            weights[FIELDS[field]] = weights.get(FIELDS[field], 0) + FIELD_WEIGHT
     if not LOOKS.isdisjoint(named):  # "get_test_report" looks, it does not test
-        for category in NOT_BY_READING:
-            weights[category] = 0
-    heaviest = max(weights, key=lambda category: weights[category])
-    return heaviest if weights[heaviest] >= ENOUGH else None
+        weights = {name: w for name, w in weights.items() if name not in NOT_BY_READING}
+    enough = [category for category in CATEGORIES if weights.get(category, 0) >= ENOUGH]
+    return max(enough, key=lambda category: weights[category], default=None)
 
 
 def _by_verb(name: str, description: str, annotations: Mapping[str, Any] | None) -> str:
-    named, described = read_tool(name, description)
+    named, described, level = read_tool(name, description)
     acts = named.acts if named.is_clear or not described.lead else described.lead
+    if acts and level == LOW:
+        return "inspect"  # also what runs a query that only reads
     if acts:
-        return OF_KIND[max(acts, key=lambda act: act.level()).kind]
+        return OF_KIND[max(acts, key=lambda act: act.level).kind]
     said = annotations if isinstance(annotations, Mapping) else {}
     if said.get("readOnlyHint") is True:
         return "inspect"

@@ -37,20 +37,24 @@ class Lexicon:
         levels: kind of verb -> index of the risk level of a plain verb of that kind, 0 to 3.
         verbs: base form -> kind.
         forms: base form, third person or gerund -> verb; base forms win where two coincide.
-        participles: "deleted" -> kind.
         alarms: words that say that an effect is grave.
+        grave_words: these, participles such as "deleted", and "undone".
         objects: class of thing that a verb is applied to -> its words; pairs with "_".
+        telling_objects: all words of ``objects``, and the parts of its pairs.
+        particles: "up" of "clean up".
         grammar: small words by their part in a sentence.
-        categories: category -> word -> weight.
+        categories: word -> category -> weight.
         finish: whole names of tools that end the work, words joined with "_".
     """
 
     levels: Mapping[str, int]
     verbs: Mapping[str, Verb]
     forms: Mapping[str, Verb]
-    participles: Mapping[str, str]
     alarms: frozenset[str]
+    grave_words: frozenset[str]
     objects: Mapping[str, frozenset[str]]
+    telling_objects: frozenset[str]
+    particles: frozenset[str]
     grammar: Mapping[str, frozenset[str]]
     categories: Mapping[str, Mapping[str, int]]
     finish: frozenset[str]
@@ -74,21 +78,34 @@ def _lexicon_of(raw: Mapping[str, Any]) -> Lexicon:
         for base, verb in verbs.items()
         for form, how in ((_third_person(base), "s"), (_gerund(base), "ing"))
     }
+    objects = _word_sets(raw["objects"])
     return Lexicon(
         levels=raw["levels"],
         verbs=verbs,
         forms={**forms, **verbs},
-        participles=raw["participles"],
         alarms=frozenset(raw["alarms"].split()),
-        objects=_word_sets(raw["objects"]),
+        grave_words=frozenset(["undone", *raw["alarms"].split(), *raw["participles"].split()]),
+        objects=objects,
+        telling_objects=frozenset(
+            word for group in objects.values() for pair in group for word in pair.split("_")
+        ),
+        particles=frozenset(raw["grammar"]["particles"].split()),
         grammar=_word_sets(raw["grammar"]),
-        categories=raw["categories"],
+        categories=_by_word(raw["categories"]),
         finish=frozenset(raw["finish"].split()),
     )
 
 
 def _word_sets(groups: Mapping[str, str]) -> dict[str, frozenset[str]]:
     return {name: frozenset(text.split()) for name, text in groups.items()}
+
+
+def _by_word(categories: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for category, weights in categories.items():
+        for word, weight in weights.items():
+            found.setdefault(word, {})[category] = weight
+    return found
 
 
 def _third_person(verb: str) -> str:

@@ -1,16 +1,15 @@
 """What the name of a tool says that it does: its verb, wherever in the name it stands."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from router.catalog.acts import Act
+from router.catalog.acts import Act, act_of
 from router.catalog.lexicon import Verb, lexicon
 
 __all__ = ["NameReading", "read_name"]
 
 
-@dataclass(frozen=True, slots=True)
-class NameReading:
+class NameReading(NamedTuple):
     """What a name says.
 
     Attributes:
@@ -49,17 +48,19 @@ def read_name(named: tuple[str, ...]) -> NameReading:
 def _verbs_of(named: Sequence[str]) -> dict[int, Verb]:
     known = lexicon().verbs
     found = {i: known[word] for i, word in enumerate(named) if word in known}
-    for i in range(len(named) - 1):  # "clean_up" is "cleanup"
-        if named[i] + named[i + 1] in known:
-            found[i] = known[named[i] + named[i + 1]]
+    if not lexicon().particles.isdisjoint(named):  # "clean_up" is "cleanup"
+        for i in range(len(named) - 1):
+            joined = known.get(named[i] + named[i + 1])
+            if joined is not None:
+                found[i] = joined
     return found
 
 
 def _joined(named: Sequence[str], verbs: dict[int, Verb], first: int) -> list[int]:
     """Further verbs of the name that are joined to the first one."""
-    after_conjunction = [
-        i for i in verbs if i > first + 1 and named[i - 1] in ("and", "or") and i - 1 > first
-    ]
+    if len(verbs) == 1:
+        return []
+    after_conjunction = [i for i in verbs if i > first + 1 and named[i - 1] in ("and", "or")]
     after = first + 1
     if verbs[first].kind == "read" and after in verbs and not verbs[after].noun_too:
         return [after, *after_conjunction]
@@ -68,4 +69,4 @@ def _joined(named: Sequence[str], verbs: dict[int, Verb], first: int) -> list[in
 
 def _act(named: tuple[str, ...], at: int, verb: Verb) -> Act:
     things = named[at + 1 :] or named[:at]
-    return Act(verb.kind, (named[at], *things), named)
+    return act_of(verb.kind, (named[at], *things), named)

@@ -6,28 +6,24 @@ and what others do ("before it is deleted"); only what is said of this tool coun
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from router.catalog.acts import Act
+from router.catalog.acts import Act, act_of
 from router.catalog.lexicon import Verb, lexicon
 
 __all__ = ["Description", "read_description"]
 
-TEXT_LIMIT: Final = 1_500
-"""Characters that are looked at: what a tool does stands at the beginning."""
+# Code, examples, asides and markup: not statements about this tool.
+_ASIDE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\([^()]*\)|<[^<>\n]*>", re.S)
+# Names of tools and fields ("delete_file", "deleteFile") stay whole, and so are no verbs.
+_TOKEN: Final = re.compile(r"[a-z][\w'-]*|[,/&;|\n\u2022\u2014]|[.!?:](?!\S)|(?<=\s)-(?=\s)")
+_ENDS: Final = frozenset(".!?:;|\n\u2022\u2014-")
 
-# Code, examples, asides, markup and names of tools and fields.
-_ASIDE: Final = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\([^()]*\)|<[^<>\n]*>|\b[A-Za-z]+(?:_\w+)+|\b[a-z]+[A-Z]\w*", re.S
-)
-_TOKEN: Final = re.compile(r"[a-z][a-z'-]*|[,/&]|[.!?:](?=\s|\Z)|[;|\n\u2022\u2014]|\s-\s")
-_ENDS: Final = frozenset([*".!?:;|\n\u2022\u2014", " - "])
+CLAIMS: Final = frozenset({"read-only", "readonly", "non-destructive"})
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """What a description says.
 
     Attributes:
@@ -48,11 +44,12 @@ class Description:
 
 
 def read_description(text: str) -> Description:
-    """Read the beginning of ``text``."""
+    """Read a description, or the beginning of a long one."""
     lead: tuple[Act, ...] = ()
     later: list[Act] = []
     is_clear = alarms = reads_only = False
     first: tuple[str, ...] = ()
+    telling = _telling()
     for clause in _clauses(text):
         if not lead and not _speaks_of_others(clause):
             lead, is_clear = _lead(clause)
@@ -60,7 +57,7 @@ def read_description(text: str) -> Description:
             only_reads = all(act.kind == "read" for act in lead)
             alarms = alarms or not (lead and only_reads) and _alarms(clause)
             reads_only = reads_only or _says_read_only(clause, len(clause))
-        elif not _telling().isdisjoint(clause) and not _speaks_of_others(clause):
+        elif not telling.isdisjoint(clause) and not _speaks_of_others(clause):
             later += _statements(clause)
             alarms = alarms or _alarms(clause)
             reads_only = reads_only or _says_read_only(clause, 4)
@@ -68,16 +65,16 @@ def read_description(text: str) -> Description:
 
 
 def _clauses(text: str) -> Iterator[tuple[str, ...]]:
-    text = _ASIDE.sub(" ", text[:TEXT_LIMIT]).lower()
-    clause: list[str] = []
-    for token in _TOKEN.findall(text):
-        if token not in _ENDS:
-            clause.append(token)
-        elif clause:
-            yield tuple(clause)
-            clause = []
-    if clause:
-        yield tuple(clause)
+    """The words of each sentence, or part of one between colons and the like, with its commas."""
+    tokens = _TOKEN.findall(_ASIDE.sub(" ", text).lower())
+    start = 0
+    for i, token in enumerate(tokens):
+        if token in _ENDS:
+            if i > start:
+                yield tuple(tokens[start:i])
+            start = i + 1
+    if len(tokens) > start:
+        yield tuple(tokens[start:])
 
 
 @cache
@@ -85,15 +82,16 @@ def _telling() -> frozenset[str]:
     """Words without one of which a later sentence says nothing of interest."""
     known = lexicon()
     grave = {word for word, verb in known.forms.items() if known.levels[verb.kind] > 1}
-    claims = {"read-only", "readonly", "non-destructive", "undone"}
-    return known.alarms | known.grammar["mutates"] | set(known.participles) | grave | claims
+    return known.grave_words | known.grammar["mutates"] | grave | CLAIMS
 
 
 def _speaks_of_others(clause: Sequence[str]) -> bool:
     """Whether it is advice on other tools: "use X instead", but not "use this to delete"."""
     grammar = lexicon().grammar
-    at = next((i for i, word in enumerate(clause) if word not in grammar["asks"]), 0)
-    return clause[at] in grammar["others"] and clause[at + 1 : at + 2] not in (("this",), ("it",))
+    at, last = 0, len(clause) - 1
+    while at < last and clause[at] in grammar["asks"]:
+        at += 1
+    return clause[at] in grammar["others"] and not (at < last and clause[at + 1] in ("this", "it"))
 
 
 def _lead(clause: tuple[str, ...]) -> tuple[tuple[Act, ...], bool]:
@@ -133,9 +131,12 @@ def _after_light_words(clause: Sequence[str], at: int) -> int:
 
 
 def _verb_at(clause: Sequence[str], at: int) -> Verb | None:
-    forms = lexicon().forms
-    joined = forms.get("".join(clause[at : at + 2]))  # "clean up", "clear out"
-    return forms.get(clause[at]) if joined is None else joined
+    known = lexicon()
+    if at + 1 < len(clause) and clause[at + 1] in known.particles:
+        joined = known.forms.get(clause[at] + clause[at + 1])  # "clean up"
+        if joined is not None:
+            return joined
+    return known.forms.get(clause[at])
 
 
 def _acts_from(clause: tuple[str, ...], at: int) -> tuple[Act, ...]:
@@ -168,7 +169,7 @@ def _act(clause: tuple[str, ...], at: int, verb: Verb) -> Act:
             continue
         if not (follows_a_join and _verb_at(clause, i)):  # "edit or delete a file"
             phrase.append(word)
-    return Act(verb.kind, tuple(phrase), clause)
+    return act_of(verb.kind, tuple(phrase), clause)
 
 
 def _is_negated(clause: Sequence[str], at: int) -> bool:
@@ -177,24 +178,33 @@ def _is_negated(clause: Sequence[str], at: int) -> bool:
 
 
 def _alarms(clause: Sequence[str]) -> bool:
+    """Whether it speaks of grave effects: "permanently", "cannot be undone", "is deleted"."""
     known = lexicon()
+    if known.grave_words.isdisjoint(clause):
+        return False
     for i, word in enumerate(clause):
-        if word in known.alarms and not _is_negated(clause, i):
-            return True
-        if word == "undone" and _is_negated(clause, i):
-            return True
-        if word in known.participles and not _is_negated(clause, i):
-            before = [w for w in clause[max(i - 2, 0) : i] if not w.endswith("ly")]
-            if before and before[-1] in known.grammar["be"]:
+        if word == "undone":
+            if _is_negated(clause, i):
+                return True
+        elif word in known.grave_words and not _is_negated(clause, i):
+            if word in known.alarms or _is_passive(clause, i):
                 return True
     return False
+
+
+def _is_passive(clause: Sequence[str], at: int) -> bool:
+    """Whether a participle says what happens: "is deleted", "will be permanently deleted"."""
+    before = at - 2 if at > 1 and clause[at - 1].endswith("ly") else at - 1
+    return before >= 0 and clause[before] in lexicon().grammar["be"]
 
 
 def _says_read_only(clause: Sequence[str], within: int) -> bool:
     """Whether one of the first ``within`` words begins a claim that nothing is changed."""
     mutates = lexicon().grammar["mutates"]
+    if mutates.isdisjoint(clause) and CLAIMS.isdisjoint(clause):
+        return False
     for i, word in enumerate(clause[:within]):
-        if word in ("read-only", "readonly", "non-destructive") and not _is_negated(clause, i):
+        if word in CLAIMS and not _is_negated(clause, i):
             return True
         if word in mutates and _is_negated(clause, i):
             return True
