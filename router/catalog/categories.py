@@ -38,7 +38,9 @@ NAME_WEIGHT: Final = 3
 FIELD_WEIGHT: Final = 2
 ENOUGH: Final = 6  # one telling word of the name, or two such words of the first sentence
 NOT_BY_READING: Final = frozenset({"verify", "execute"})
-LOOKS: Final = frozenset({"get", "list", "read", "show", "view", "find", "search", "query", "describe"})
+LOOKS: Final = frozenset(
+    {"get", "list", "read", "show", "view", "find", "search", "query", "describe"}
+)
 
 
 def infer_category(
