@@ -36,9 +36,7 @@ def normalise_tools(source: object, place: str = "tools") -> list[ToolDescriptor
     Raises:
         ToolListError: it is none of these, or a tool is not usable; names the place.
     """
-    tools = [
-        _descriptor(tool, f"{place}[{i}]") for i, tool in enumerate(_list_of(source, place))
-    ]
+    tools = [_descriptor(tool, f"{place}[{i}]") for i, tool in enumerate(_list_of(source, place))]
     check_tools(tools, place)
     return tools
 

@@ -16,10 +16,14 @@ __all__ = ["Description", "read_description"]
 
 # Code, examples, asides and markup: not statements about this tool.
 _ASIDE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\([^()]*\)|<[^<>\n]*>", re.S)
-# Names of tools and fields ("delete_file", "deleteFile") stay whole, and so are no verbs.
-_TOKEN: Final = re.compile(r"[a-z][\w'-]*|[,/&;|\n\u2022\u2014]|[.!?:](?!\S)|(?<=\s)-(?=\s)")
-_ENDS: Final = frozenset(".!?:;|\n\u2022\u2014-")
-
+# Marks become words of their own: with a split this takes a third of the time of a pattern. Names
+# of tools and fields ("delete_file", "deleteFile") and quoted words stay whole: they are no verbs.
+_END: Final = ";"
+_MARKS: Final = (
+    *((mark, f" {_END} ") for mark in ("\n", ". ", ": ", "; ", "! ", "? ", "|", " - ", "\u2014")),
+    *((mark, f" {mark} ") for mark in (",", "/", "&")),
+    ("*", " "),  # emphasis
+)
 CLAIMS: Final = frozenset({"read-only", "readonly", "non-destructive"})
 
 
@@ -54,8 +58,8 @@ def read_description(text: str) -> Description:
         if not lead and not _speaks_of_others(clause):
             lead, is_clear = _lead(clause)
             first = clause if lead or not first else first
-            only_reads = all(act.kind == "read" for act in lead)
-            alarms = alarms or not (lead and only_reads) and _alarms(clause)
+            only_reads = bool(lead) and all(act.kind == "read" for act in lead)
+            alarms = alarms or (not only_reads and _alarms(clause))
             reads_only = reads_only or _says_read_only(clause, len(clause))
         elif not telling.isdisjoint(clause) and not _speaks_of_others(clause):
             later += _statements(clause)
@@ -66,10 +70,12 @@ def read_description(text: str) -> Description:
 
 def _clauses(text: str) -> Iterator[tuple[str, ...]]:
     """The words of each sentence, or part of one between colons and the like, with its commas."""
-    tokens = _TOKEN.findall(_ASIDE.sub(" ", text).lower())
-    start = 0
+    text = _ASIDE.sub(" ", text).lower() + " "
+    for mark, spaced in _MARKS:
+        text = text.replace(mark, spaced)
+    tokens, start = text.split(), 0
     for i, token in enumerate(tokens):
-        if token in _ENDS:
+        if token == _END:
             if i > start:
                 yield tuple(tokens[start:i])
             start = i + 1
@@ -183,12 +189,10 @@ def _alarms(clause: Sequence[str]) -> bool:
     if known.grave_words.isdisjoint(clause):
         return False
     for i, word in enumerate(clause):
-        if word == "undone":
-            if _is_negated(clause, i):
-                return True
-        elif word in known.grave_words and not _is_negated(clause, i):
-            if word in known.alarms or _is_passive(clause, i):
-                return True
+        if word not in known.grave_words or _is_negated(clause, i) != (word == "undone"):
+            continue
+        if word == "undone" or word in known.alarms or _is_passive(clause, i):
+            return True
     return False
 
 

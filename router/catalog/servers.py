@@ -1,4 +1,4 @@
-"""The tools of several servers as one list: names told apart where they collide, and traced back."""
+"""The tools of several servers as one list: names that collide told apart, and traced back."""
 
 from collections import Counter
 from collections.abc import Mapping
