@@ -84,7 +84,7 @@ def _read(name: str, description: str) -> tuple[dict[str, int], str | None]:
     weights: dict[str, int] = {}
     known = lexicon().categories
     for telling, times in ((set(named), NAME_WEIGHT), (set(reading.described.words), 1)):
-        for word in telling & known.keys():
+        for word in known.keys() & telling:
             for category, weight in known[word].items():
                 weights[category] = weights.get(category, 0) + times * weight
     if not LOOKS.isdisjoint(named):  # "get_test_report" looks, it does not test

@@ -16,11 +16,10 @@ __all__ = ["Description", "read_description"]
 
 # Code, examples, asides and markup: not statements about this tool.
 _ASIDE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\([^()]*\)|<[^<>\n]*>", re.S)
-# Marks become words of their own: with a split this takes a third of the time of a pattern. Names
+# Marks become words of their own: with a split this takes half the time of a pattern. Names
 # of tools and fields ("delete_file", "deleteFile") and quoted words stay whole: they are no verbs.
-_END: Final = ";"
 _MARKS: Final = (
-    *((mark, f" {_END} ") for mark in ("\n", ". ", ": ", "; ", "! ", "? ", "|", " - ", "\u2014")),
+    *((mark, ";") for mark in ("\n", ". ", ": ", "! ", "? ", "|", " - ", "\u2014")),
     *((mark, f" {mark} ") for mark in (",", "/", "&")),
     ("*", " "),  # emphasis
 )
@@ -73,14 +72,10 @@ def _clauses(text: str) -> Iterator[tuple[str, ...]]:
     text = _ASIDE.sub(" ", text).lower() + " "
     for mark, spaced in _MARKS:
         text = text.replace(mark, spaced)
-    tokens, start = text.split(), 0
-    for i, token in enumerate(tokens):
-        if token == _END:
-            if i > start:
-                yield tuple(tokens[start:i])
-            start = i + 1
-    if len(tokens) > start:
-        yield tuple(tokens[start:])
+    for part in text.split(";"):
+        clause = tuple(part.split())
+        if clause:
+            yield clause
 
 
 @cache
