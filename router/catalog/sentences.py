@@ -23,6 +23,7 @@ _MARKS: Final = (
     *((mark, f" {mark} ") for mark in (",", "/", "&")),
     ("*", " "),  # emphasis
 )
+STOPS: Final = ("clauses", "prepositions")  # behind these, a sentence speaks of something else
 CLAIMS: Final = frozenset({"read-only", "readonly", "non-destructive"})
 
 
@@ -82,7 +83,8 @@ def _clauses(text: str) -> Iterator[tuple[str, ...]]:
 def _telling() -> frozenset[str]:
     """Words without one of which a later sentence says nothing of interest."""
     known = lexicon()
-    grave = {word for word, verb in known.forms.items() if known.levels[verb.kind] > 1}
+    ungrave = ("read", "change")
+    grave = {word for word, verb in known.forms.items() if verb.kind not in ungrave}
     return known.grave_words | grave | CLAIMS
 
 
@@ -148,9 +150,9 @@ def _acts_from(clause: tuple[str, ...], at: int) -> tuple[Act, ...]:
     first = _verb_at(clause, at)
     assert first is not None
     acts = [_act(clause, at, first)]
-    joins, stops = known.grammar["joins"], known.grammar["stops"]
+    joins, subordinate = known.grammar["joins"], known.grammar["clauses"]
     for i in range(at + 1, len(clause) - 1):
-        if clause[i] in stops:
+        if clause[i] in subordinate:
             break
         if clause[i] in joins:
             j = _after_light_words(clause, i + 1)
@@ -166,7 +168,9 @@ def _act(clause: tuple[str, ...], at: int, verb: Verb) -> Act:
     phrase = [clause[at]]
     for i in range(at + 1, len(clause)):
         word, follows_a_join = clause[i], clause[i - 1] in grammar["joins"]
-        if word in grammar["stops"] or (word in grammar["joins"] and len(phrase) > 1):
+        if word in grammar["clauses"] or word in grammar["prepositions"]:
+            break
+        if word in grammar["joins"] and len(phrase) > 1:
             break
         if word in grammar["joins"] or word in ("a", "an", "the"):
             continue
@@ -209,7 +213,7 @@ def _says_read_only(clause: Sequence[str], leads: bool) -> bool:
     for i, word in enumerate(clause):
         if word not in CLAIMS or _is_negated(clause, i):
             continue
-        if not known.grammar["stops"].isdisjoint(clause[:i]):
+        if any(not known.grammar[stop].isdisjoint(clause[:i]) for stop in STOPS):
             return False
         if leads:
             return known.grammar["joins"].isdisjoint(clause[:i])

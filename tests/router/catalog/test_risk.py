@@ -120,6 +120,25 @@ def test_what_a_reading_tool_does_besides_counts(description: str, level: str) -
     assert risk("get_message", description) == level
 
 
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("search", "Search for a user and delete the account"),
+        ("find_user", "Find a user and ban them"),
+        ("explain", "Explain code. It executes the code in a sandbox"),
+        ("check_and_repair", "Check a disk and repair it"),
+        ("log_out", "Log out everywhere"),
+        ("report_user", "Report a user to the moderators"),
+        ("look_up_and_buy", ""),
+        ("summarize_and_send", "Summarize a thread and send it"),
+        ("ask_expert", "Ask an expert. Charges five dollars."),
+        ("view", "View, create and edit files"),
+    ],
+)
+def test_what_reads_and_does_something_else_is_not_low(name: str, description: str) -> None:
+    assert risk(name, description) != "low"
+
+
 def test_the_name_weighs_more_than_the_description() -> None:
     assert risk("get_page", "Send a GET request to the server") == "medium"
     assert risk("delete_page", "Read-only. Get a page.") == "high"
