@@ -1,4 +1,4 @@
-"""Tools on offer: any host's list of tools to descriptors, with category and risk where not given."""
+"""Tools on offer: the list of any host or server, with category and risk where it states none."""
 
 from router.catalog.categories import CATEGORIES, infer_category
 from router.catalog.checks import check_tools

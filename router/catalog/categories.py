@@ -1,16 +1,17 @@
 """What kind of action a tool is, by its words: one of ten public categories."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from router.catalog.acts import LOW
 from router.catalog.lexicon import lexicon
-from router.catalog.risk import read_tool
+from router.catalog.risk import NAME_LIMIT, TEXT_LIMIT, Reading, read_tool
 from router.words import words
 
 __all__ = ["CATEGORIES", "infer_category"]
 
-CATEGORIES: Final = (
+CATEGORIES: Final[tuple[str, ...]] = (
     "inspect",
     "mutate",
     "execute",
@@ -62,41 +63,45 @@ def infer_category(
         annotations: of MCP, or None; its ``readOnlyHint`` and ``destructiveHint`` stand in for a
             verb where there is none.
     """
-    named = words(name)
-    if "_".join(named) in lexicon().finish:
-        return "finish"
-    heaviest = _field_of_work(named, read_tool(name, description).described.words, schema)
-    if heaviest is not None:
-        return heaviest
-    return _by_verb(name, description, annotations)
-
-
-def _field_of_work(
-    named: tuple[str, ...], sentence: tuple[str, ...], schema: Mapping[str, Any] | None
-) -> str | None:
-    known = lexicon().categories
-    weights: dict[str, int] = {}
-    for words_of, times in ((set(named), NAME_WEIGHT), (set(sentence), 1)):
-        for word in words_of & known.keys():
-            for category, weight in known[word].items():
-                weights[category] = weights.get(category, 0) + times * weight
+    weights, by_verb = _read(name[:NAME_LIMIT], description[:TEXT_LIMIT])
     fields = schema.get("properties") if isinstance(schema, Mapping) else None
-    if isinstance(fields, Mapping):
+    if isinstance(fields, Mapping) and not FIELDS.keys().isdisjoint(fields):
+        weights = dict(weights)
         for field in FIELDS.keys() & fields.keys():
             weights[FIELDS[field]] = weights.get(FIELDS[field], 0) + FIELD_WEIGHT
+    heaviest = max(weights, key=lambda category: weights[category], default="general")
+    if weights.get(heaviest, 0) >= ENOUGH:
+        return heaviest
+    return by_verb or _by_annotations(annotations)
+
+
+@lru_cache(maxsize=8_192)
+def _read(name: str, description: str) -> tuple[dict[str, int], str | None]:
+    """The weights of the fields of work, and the category by the verb, None if there is none."""
+    named, reading = words(name), read_tool(name, description)
+    if "_".join(named) in lexicon().finish:
+        return {"finish": ENOUGH + FIELD_WEIGHT}, "finish"
+    weights: dict[str, int] = {}
+    known = lexicon().categories
+    for telling, times in ((set(named), NAME_WEIGHT), (set(reading.described.words), 1)):
+        for word in known.keys() & telling:
+            for category, weight in known[word].items():
+                weights[category] = weights.get(category, 0) + times * weight
     if not LOOKS.isdisjoint(named):  # "get_test_report" looks, it does not test
-        weights = {name: w for name, w in weights.items() if name not in NOT_BY_READING}
-    enough = [category for category in CATEGORIES if weights.get(category, 0) >= ENOUGH]
-    return max(enough, key=lambda category: weights[category], default=None)
+        weights = {field: w for field, w in weights.items() if field not in NOT_BY_READING}
+    by_order = {field: weights[field] for field in CATEGORIES if field in weights}
+    return by_order, _by_verb(reading)
 
 
-def _by_verb(name: str, description: str, annotations: Mapping[str, Any] | None) -> str:
-    named, described, level = read_tool(name, description)
+def _by_verb(reading: Reading) -> str | None:
+    named, described, level = reading
     acts = named.acts if named.is_clear or not described.lead else described.lead
     if acts and level == LOW:
         return "inspect"  # also what runs a query that only reads
-    if acts:
-        return OF_KIND[max(acts, key=lambda act: act.level).kind]
+    return OF_KIND[max(acts, key=lambda act: act.level).kind] if acts else None
+
+
+def _by_annotations(annotations: Mapping[str, Any] | None) -> str:
     said = annotations if isinstance(annotations, Mapping) else {}
     if said.get("readOnlyHint") is True:
         return "inspect"

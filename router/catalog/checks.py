@@ -111,8 +111,10 @@ def seen(value: object) -> str:
         return repr(value if len(value) <= SHOWN else f"{value[:SHOWN]}...")
     if value is None:
         return "nothing"
-    if isinstance(value, (bool, int, float)):
-        return f"a {type(value).__name__}"
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (int, float)):
+        return "a number"
     if isinstance(value, Mapping):
         return "an object"
     return "a list" if isinstance(value, (list, tuple)) else f"a {type(value).__name__}"

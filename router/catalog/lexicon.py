@@ -73,11 +73,10 @@ def _lexicon_of(raw: Mapping[str, Any]) -> Lexicon:
             for verb in text.split():
                 assert verb not in verbs, f"{verb} stands in the lexicon twice"
                 verbs[verb] = Verb(kind, "base", noun_too)
-    forms = {
-        form: verb._replace(form=how)
-        for base, verb in verbs.items()
-        for form, how in ((_third_person(base), "s"), (_gerund(base), "ing"))
-    }
+    forms: dict[str, Verb] = {}
+    for base, (kind, _, noun_too) in verbs.items():
+        forms[_third_person(base)] = Verb(kind, "s", noun_too)
+        forms[_gerund(base)] = Verb(kind, "ing", noun_too)
     objects = _word_sets(raw["objects"])
     return Lexicon(
         levels=raw["levels"],

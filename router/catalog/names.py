@@ -53,6 +53,7 @@ def _verbs_of(named: Sequence[str]) -> dict[int, Verb]:
             joined = known.get(named[i] + named[i + 1])
             if joined is not None:
                 found[i] = joined
+        return dict(sorted(found.items()))
     return found
 
 

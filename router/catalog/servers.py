@@ -1,4 +1,4 @@
-"""The tools of several servers as one list: names told apart where they collide, and traced back."""
+"""The tools of several servers as one list: names that collide told apart, and traced back."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -71,10 +71,10 @@ def normalise_servers(servers: Mapping[str, Any]) -> Catalog:
             place.
     """
     if not isinstance(servers, Mapping):
-        raise ToolListError(f"servers: got {seen(servers)}, wanted name -> tools")
+        raise ToolListError(f"servers: got {seen(servers)}, wanted an object of server -> tools")
     listed: list[tuple[str, ToolDescriptor]] = []
     for server, source in servers.items():
-        check_name(server, "servers")
+        check_name(server, "servers", "a name of a server")
         place = f"servers[{seen(server)}].tools"
         listed += ((server, tool) for tool in normalise_tools(source, place))
     return Catalog(tuple(_entries(listed)))
