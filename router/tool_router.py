@@ -85,41 +85,50 @@ class JevToolRouter:
             ProviderError: in mode "jev_only": the provider had no usable answer.
         """
         started = time.perf_counter()
-        decision = await self._decide(state, tools, deadline)
-        milliseconds = (time.perf_counter() - started) * 1e3
-        log.debug(
-            "tool=%s confidence=%.4f reason=%s source=%s provider_error=%s ms=%.3f",
-            decision.tool,
-            decision.confidence,
-            decision.fallback_reason,
-            decision.source,
-            decision.provider_error,
-            milliseconds,
-        )
-        return replace(decision, latency_ms=milliseconds)
+        offered = _by_name(tools)
+        decision = self._at_once(tools)
+        if decision is None:
+            if self._jev is None:
+                found = self._stand_in(state, tools)
+            else:
+                found = await self._ask(self._jev, state, tools, deadline)
+            decision = self._gated(found, offered)
+        return _timed(decision, started)
+
+    def route_now(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> RouteDecision:
+        """As ``route`` where there is no provider, without an event loop.
+
+        Raises:
+            RouterError: there is a provider, which has to be waited for.
+            ToolListError: a blank or repeated name.
+        """
+        if self._jev is not None:
+            raise RouterError("route_now: got a router with a provider, wanted one without")
+        started = time.perf_counter()
+        offered = _by_name(tools)
+        decision = self._at_once(tools) or self._gated(self._stand_in(state, tools), offered)
+        return _timed(decision, started)
 
     def close(self) -> None:
         """Close the cache file; the provider is its maker's to close."""
         self._cache.close()
 
-    async def _decide(
-        self, state: HarnessState, tools: Sequence[ToolDescriptor], deadline: float | None
-    ) -> RouteDecision:
-        offered = _by_name(tools)
+    def _at_once(self, tools: Sequence[ToolDescriptor]) -> RouteDecision | None:
+        """What needs no selector: nobody may decide, there is nothing to choose, or no choice."""
         if self.config.mode is RoutingMode.PLANNER_ONLY:
             return RouteDecision.fallback_to_planner("planner_only")
-        if not offered:
+        if not tools:
             return RouteDecision.fallback_to_planner("no_tools")
         if len(tools) == 1 and tools[0].risk in (RiskLevel.LOW, RiskLevel.MEDIUM):
             return _obvious(tools[0])
-        if self._jev is None:
-            found = _Found(self._selector().select_now(state, tools), "local")
-        else:
-            found = await self._ask(self._jev, state, tools, deadline)
+        return None
+
+    def _gated(self, found: "_Found", offered: dict[str, ToolDescriptor]) -> RouteDecision:
+        """The decision that what was found allows."""
         if found.selection is None:
+            reason = "provider_error" if found.provider_error else "selector_error"
             return replace(
-                RouteDecision.fallback_to_planner("provider_error"),
-                provider_error=found.provider_error,
+                RouteDecision.fallback_to_planner(reason), provider_error=found.provider_error
             )
         return pass_gate(
             found.selection,
@@ -158,7 +167,20 @@ class JevToolRouter:
         if failed == "saturated" or time.monotonic() >= deadline:
             # In a flood the stand-in's work for some would make others miss their deadlines.
             return _Found(None, "none", failed)
-        return _Found(self._selector().select_now(state, tools), "local", failed)
+        return self._stand_in(state, tools, failed)
+
+    def _stand_in(
+        self,
+        state: HarnessState,
+        tools: Sequence[ToolDescriptor],
+        provider_error: str | None = None,
+    ) -> "_Found":
+        """The local selector's selection; trouble of its own is an abstention."""
+        try:
+            return _Found(self._selector().select_now(state, tools), "local", provider_error)
+        except Exception as error:  # fail open: weights that cannot be read, a selector of a user's
+            log.warning("the local selector failed: %s", type(error).__name__)
+            return _Found(None, "none", provider_error)
 
     def _shown(
         self, state: HarnessState, tools: Sequence[ToolDescriptor]
@@ -209,6 +231,20 @@ class _LateAnswers:
     def __call__(self, selection: Selection) -> None:
         if selection.probabilities:
             self.cache.put(self.key, _over(self.tools, selection))
+
+
+def _timed(decision: RouteDecision, started: float) -> RouteDecision:
+    milliseconds = (time.perf_counter() - started) * 1e3
+    log.debug(
+        "tool=%s confidence=%.4f reason=%s source=%s provider_error=%s ms=%.3f",
+        decision.tool,
+        decision.confidence,
+        decision.fallback_reason,
+        decision.source,
+        decision.provider_error,
+        milliseconds,
+    )
+    return replace(decision, latency_ms=milliseconds)
 
 
 def _by_name(tools: Sequence[ToolDescriptor]) -> dict[str, ToolDescriptor]:

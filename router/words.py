@@ -9,6 +9,7 @@ __all__ = ["words"]
 # In this order: ABCDef -> ABC Def, fooBar -> foo Bar; then runs of letters or of digits.
 _CAMEL: Final = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
+_ASCII_WORD: Final = re.compile(r"[a-z]+|[0-9]+")
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 
 
@@ -19,6 +20,9 @@ def words(text: str) -> tuple[str, ...]:
     "readFile", "read_file" and "Read-File" all give ("read", "file"); digits are words of their
     own. Scripts that are written without blanks give pairs of neighbouring characters.
     """
+    if text.isascii():  # the same by a shorter way: nearly all names and descriptions
+        cut = text if text.islower() else _CAMEL.sub(" ", text).lower()
+        return tuple(_ASCII_WORD.findall(cut))
     found: list[str] = []
     for match in _WORD.finditer(_CAMEL.sub(" ", text)):
         word = match.group().lower()

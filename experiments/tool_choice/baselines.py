@@ -43,7 +43,8 @@ class Bigram:
         words = bm25(problem)
         counts = self._after[_last(problem)]
         result: Floats = np.array([float(counts[tool.name]) for tool in problem.tools])
-        return result + words / (1.0 + words.max())
+        result += words / (1.0 + words.max())
+        return result
 
 
 def _last(problem: Problem) -> str:

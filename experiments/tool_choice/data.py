@@ -29,7 +29,9 @@ __all__ = [
 ]
 
 ROOT: Final = Path(__file__).parents[2]
-CASES: Final = Path(__file__).with_name("agent_cases.jsonl")
+CASES: Final = tuple(
+    Path(__file__).with_name(name) for name in ("agent_cases.jsonl", "agent_runs.jsonl")
+)
 FIT_SHARE: Final = 0.6
 SETS: Final = (
     "bfcl_live_multiple",
@@ -115,30 +117,54 @@ def load(folder: Path, sources: Sequence[str] = SETS) -> list[Problem]:
     return problems
 
 
-def load_cases(path: Path = CASES) -> list[Problem]:
-    """Our own cases of agents at work; cases with the same goal are a group.
+def load_cases() -> list[Problem]:
+    """Our own cases of agents at work: single ones, and the steps of whole runs.
 
-    Lines with "box" are lists of tools, the others cases that name one of them.
+    Cases with the same goal are a group. Lines with "box" are lists of tools; the others name one
+    of them. A run is a list of (tool, what was seen after it): each step is a case whose history is
+    the steps before. Half of the runs tell an outcome as its kind, half as what was seen.
     """
-    items = [json.loads(line) for line in path.read_text().splitlines()]
+    items = [json.loads(line) for path in CASES for line in path.read_text().splitlines()]
     boxes = {item["box"]: tuple(_tools(item["tools"])) for item in items if "box" in item}
-    problems = []
+    problems: list[Problem] = []
     for item in items:
-        if "box" in item:
-            continue
-        state = HarnessState(
-            goal=item["goal"],
-            observation=item.get("observation"),
-            last_action=item.get("last_action"),
-            recent_actions=[ActionSummary(*action) for action in item.get("recent_actions", ())],
-        )
-        tools = boxes[item["tools"]]
-        names = [tool.name for tool in tools]
-        gold = names.index(item["gold"]) if item["gold"] is not None else None
-        problems.append(
-            Problem(item["id"], "agent_cases", f"case:{item['goal']}", state, tools, gold)
-        )
+        if "steps" in item:
+            problems += _steps(item, boxes[item["tools"]], len(problems))
+        elif "box" not in item:
+            state = HarnessState(
+                goal=item["goal"],
+                observation=item.get("observation"),
+                last_action=item.get("last_action"),
+                recent_actions=[
+                    ActionSummary(*action) for action in item.get("recent_actions", ())
+                ],
+            )
+            problems.append(_case(item["id"], state, boxes[item["tools"]], item["gold"]))
     return problems
+
+
+def _steps(item: dict[str, Any], tools: tuple[ToolDescriptor, ...], number: int) -> list[Problem]:
+    """One case for each step of a run."""
+    done: list[ActionSummary] = []
+    observation: str | None = None
+    problems = []
+    told = _share(item["goal"], "told") < 0.5
+    for i, (tool, seen) in enumerate(item["steps"]):
+        last = done[-1].tool if done else None
+        state = HarnessState(item["goal"], observation, last, done)
+        problems.append(_case(f"run_{number}_{i}", state, tools, tool))
+        failed = any(word in seen.lower() for word in ("fail", "error", "not found", "unhealthy"))
+        done.append(ActionSummary(str(tool), seen if told else "error" if failed else "ok"))
+        observation = seen
+    return problems
+
+
+def _case(
+    name: str, state: HarnessState, tools: tuple[ToolDescriptor, ...], gold: str | None
+) -> Problem:
+    names = [tool.name for tool in tools]
+    place = names.index(gold) if gold is not None else None
+    return Problem(name, "agent_cases", f"case:{state.goal}", state, tools, place)
 
 
 def registry(folder: Path) -> tuple[ToolDescriptor, ...]:

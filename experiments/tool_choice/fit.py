@@ -14,6 +14,7 @@ import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from experiments.tool_choice.data import (
     registry,
 )
 from experiments.tool_choice.learn import Settings, Shelves, Similarity, learn
-from router.selectors.local import SHELF, LexicalSelector, text_similarity
+from router.selectors.local import SHELF, LexicalSelector, TextSimilarity, text_similarity
 from router.selectors.model import WEIGHTS, WEIGHTS_WITH_SIMILARITY, Model
 
 __all__ = ["fitted", "similarity_or_reason"]
@@ -48,9 +49,7 @@ LICENCES = {
 def similarity_or_reason() -> Similarity | str:
     """The scorer of the ``embeddings`` extra, or why it is not there."""
     try:
-        from router.selectors.embedding import MiniLM
-
-        scorer = MiniLM()
+        scorer: TextSimilarity = import_module("router.selectors.embedding").MiniLM()
         scorer.similarity("one", ["two"])
     except Exception as error:
         return f"{type(error).__name__}: {error}"

@@ -73,7 +73,7 @@ class Settings:
         default_factory=lambda: {"goal": 0.4, "group": 0.6, "next": 0.3, "new": 0.3, "earlier": 0.6}
     )
     pair_groups: int = 2
-    augmented: float = 0.25
+    augmented: float = 0.1
     cases: float = 2.0
     background_count: int = 3
     prior: Mapping[tuple[str, str], float] = field(default_factory=lambda: dict(PRIOR))
@@ -147,7 +147,7 @@ def read(
         if facts is None:
             words = shelves.words(problem.tools)
             ready = prepare(problem.tools, words, pairs)
-            facts = kept[problem.tools] = Facts(ready, pairs, table)
+            facts = kept[problem.tools] = Facts(ready, table)
         seen = features(problem.state, facts, turn, shelves.values(problem))
         found.append(Example(problem, facts, seen, weight))
     return found
@@ -205,10 +205,13 @@ def learn(
         model = Model(base | _weights(inside, settings) | {"temperatures": {}, "version": ""})
         words = {e.problem.tools: e for e in held}
         fresh = {
-            tools: Facts(prepare(tools, shelves.words(tools), model.pairs), model.pairs, table)
+            tools: Facts(prepare(tools, shelves.words(tools), model.pairs), table)
             for tools in words
         }
-        scores += [model.scores(e.features, fresh[e.problem.tools]) for e in held]
+        for e in held:
+            facts = fresh[e.problem.tools]
+            pairs = model.pair_scores(e.features, facts)
+            scores.append(model.scores(e.features, facts, pairs))
         gold += [e.facts.n if e.problem.gold is None else e.problem.gold for e in held]
     temperatures = learn_temperatures(scores, gold, settings.buckets)
     return base | _weights(examples, settings) | {"temperatures": temperatures}

@@ -301,19 +301,18 @@ def _show(title: str, view: Mapping[str, Any]) -> None:
     console.print(table)
     none = view["none_fits"]
     low, high = none["interval"]
-    console.print(
-        f"none fits, AUROC: {none['auroc']:.3f} ({low:.3f}-{high:.3f}), BM25 {none['bm25']:.3f}"
-    )
+    span = f"{none['auroc']:.3f} ({low:.3f}-{high:.3f})"
+    console.print(f"none fits, AUROC: {span}, BM25 {none['bm25']:.3f}")
     for name in ("one tool each", "several tools each", "right tool taken away"):
         console.print(f"  {name}: {none[name]:.3f}")
     ece = view["calibration"]
     low, high = ece["equal mass interval"]
     console.print(
-        f"ECE of the best tool, 15 bins, all sets (n {ece['n']}): equal mass {ece['equal mass']:.3f} "
-        f"({low:.3f}-{high:.3f}; {ece['equal mass, if calibrated']:.3f} if calibrated), equal width "
-        f"{ece['equal width']:.3f} ({ece['equal width, if calibrated']:.3f} if calibrated), "
-        f"Brier {ece['brier']:.3f}"
+        f"ECE of the best tool, 15 bins, all sets, n {ece['n']}, Brier {ece['brier']:.3f}:"
     )
+    for kind, span in (("equal mass", f" ({low:.3f}-{high:.3f})"), ("equal width", "")):
+        floor = ece[f"{kind}, if calibrated"]
+        console.print(f"  {kind}: {ece[kind]:.3f}{span}; {floor:.3f} if perfectly calibrated")
     if "agent_cases" in view:
         cases = view["agent_cases"]
         console.print(f"agent cases, {cases['n']}: {cases['right']:.3f}, BM25 {cases['bm25']:.3f}")

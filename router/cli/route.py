@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -174,10 +173,7 @@ def _decide(settings: Settings, state: HarnessState, tools: list[ToolDescriptor]
         import asyncio
 
         return asyncio.run(_with_provider(settings, state, tools))
-    from simulators.asynchronous import drive  # nothing waits, so no event loop is needed
-
-    found: Coroutine[Any, Any, RouteDecision] = JevToolRouter(None, routing).route(state, tools)
-    return drive(found)
+    return JevToolRouter(None, routing).route_now(state, tools)  # nothing waits: no event loop
 
 
 async def _with_provider(

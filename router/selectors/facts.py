@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from router.selectors.reading import KINDS, parameter_kinds
 from router.selectors.stems import VERB_CLASSES, stem, verb_class
 from router.words import words
 
-__all__ = ["CLASSES", "Facts", "Prepared", "prepare"]
+__all__ = ["CLASSES", "Facts", "NameShares", "Prepared", "prepare"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -71,12 +71,26 @@ def _prepared(tool: ToolDescriptor, found: ToolWords, pairs: PairWeights) -> Pre
     )
 
 
+class NameShares:
+    """Second words of learned pairs in the names of n tools."""
+
+    def __init__(self, prepared: Sequence[Prepared]) -> None:
+        self._n = len(prepared)
+        self._owners = np.repeat(np.arange(self._n), [len(one.seconds) for one in prepared])
+        self._seconds = np.concatenate([one.seconds for one in prepared])
+        self._shares = np.concatenate([one.shares for one in prepared])
+
+    def of(self, by_second: Floats) -> Floats:
+        """[n] sum over a name's second words of what each adds, ``by_second``, times its share."""
+        values = by_second[self._seconds] * self._shares
+        return np.bincount(self._owners, values, self._n).astype(float)
+
+
 class Facts:
     """A list of tools with its dense index.
 
     Args:
         prepared: n tools on offer.
-        pairs: learned pairs of words.
         background: stem -> idf over many tools and goals.
         wanted: terms that will be asked about, or None: all; see ``Shelf``.
     """
@@ -84,7 +98,6 @@ class Facts:
     def __init__(
         self,
         prepared: Sequence[Prepared],
-        pairs: PairWeights,
         background: Mapping[str, float],
         wanted: Iterable[str] | None = None,
     ) -> None:
@@ -97,14 +110,10 @@ class Facts:
         self.families = [one.words.family for one in prepared]
         self.kinds = np.stack([one.kinds for one in prepared])
         self.risk = np.array([RISK.get(tool.risk, 0.0) for tool in tools])
-        self.name_shares = np.zeros((len(pairs.seconds), self.n))
-        rows = np.concatenate([one.seconds for one in prepared])
-        columns = np.repeat(np.arange(self.n), [len(one.seconds) for one in prepared])
-        self.name_shares[rows, columns] = np.concatenate([one.shares for one in prepared])
+        self.names = NameShares(prepared)
         self._background = background
         weights = [0.0 if t.startswith("~") else self.background(t) for t in shelf.vocabulary]
         self.plain_background = np.array([*weights, 0.0])
-        self.name_mass = np.maximum(self.plain_background @ shelf.in_name, 1e-6)
         self._read_names()
         self._read_parameters()
         self._following: dict[int, Floats] = {}
@@ -123,6 +132,8 @@ class Facts:
             [[vocabulary[term] for term in part] for one in words for part in one.name_parts]
         )
         self._name_counts = np.maximum(counts, 1)
+        mass = self.plain_background[self._name_rows[:, 0]]
+        self.name_mass = np.maximum(np.bincount(self._name_owner, mass, self.n), 1e-6)
         self._head_rows = self._padded([[vocabulary[t] for t in one.head] for one in words])
         self._head_counts = np.maximum([len(one.head) for one in words], 1)
 
@@ -153,12 +164,17 @@ class Facts:
         self.parameter_rows: dict[tuple[str, ...], list[int]] = {}
         for row, name in enumerate(chain.from_iterable(listed)):
             self.parameter_rows.setdefault(name, []).append(row)
-        self.parameter_shares = np.zeros((len(owners), self.n))
-        self.parameter_shares[np.arange(len(owners)), owners] = 1.0 / counts[owners]
+        self._parameter_owners, self._parameter_counts = owners, np.maximum(counts, 1)
         self.arity = np.log1p(counts)
         self.no_parameters = (counts == 0).astype(float)
-        path = self.kinds_of_parameters[:, KINDS.index("path")] @ self.parameter_shares > 0
+        path = self.parameter_share(self.kinds_of_parameters[:, KINDS.index("path")]) > 0
         self.reads_path = path * (self.kinds[:, CLASS_ID["read"]] > 0)
+
+    def parameter_share(self, marked: npt.NDArray[Any]) -> Floats:
+        """[n] share of each tool's parameters that are marked by 1; 0 if it has none."""
+        found = np.bincount(self._parameter_owners, marked, self.n)
+        result: Floats = found / self._parameter_counts
+        return result
 
     def goal_kinds(self, kinds: frozenset[str]) -> Floats:
         """[KINDS] 1 for each kind of value that the goal has."""

@@ -5,6 +5,7 @@ to 3.22: tf' = sum_f w_f tf_f / (1 - b_f + b_f len_f / avglen_f),
 score = sum_t idf_t tf' / (k1 + tf').
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -31,6 +32,7 @@ FIELD_WEIGHTS: Final = np.array([2.5, 1.0, 0.7, 0.2])
 NAME_LIMIT: Final = 200  # characters
 TEXT_LIMIT: Final = 2_000  # characters of a description; later ones are examples and small print
 PARAMETER_LIMIT: Final = 64
+WORDS_KEPT: Final = 4_096
 FAMILY_LENGTH: Final = 24
 
 
@@ -180,8 +182,6 @@ class Shelf:
         idf: [terms + 1] over the n tools.
         in_name: [terms + 1, n] 1 where the term is in the name.
         name_idf: [n] summed idf of the name's different stems (groups not counted).
-        gram_ids: character trigram -> row of ``gram_rows``.
-        gram_rows: [trigrams, n] columns of length 1.
     """
 
     def __init__(self, tools: Sequence[ToolWords], wanted: Iterable[str] | None = None) -> None:
@@ -208,9 +208,28 @@ class Shelf:
         counts = counts / (K1 + counts) * self.idf[rows, None]
         self.matches[rows, :, columns] = counts
         self.in_name: Floats = (self.matches[:, NAME] > 0).astype(float)
-        plain = np.array([not term.startswith("~") for term in kept] + [False])
-        self.name_idf: Floats = (plain * self.idf) @ self.in_name
-        self.gram_ids, self.gram_rows = _gram_table(tools)
+        names = [[self.vocabulary[part[0]] for part in tool.name_parts] for tool in tools]
+        self.name_idf = np.array([float(self.idf[found].sum()) for found in names])
+        self._gram_ids, self._gram_rows = _gram_table(tools)
+        self._word_grams: dict[str, tuple[list[int], int]] = {}
+
+    def letters(self, tokens: Iterable[str]) -> Floats:
+        """[n] likeness of each name to words by their character trigrams, for any language."""
+        kept = self._word_grams
+        if len(kept) > WORDS_KEPT:
+            kept.clear()
+        found: list[int] = []
+        count = 1
+        for token in dict.fromkeys(tokens):
+            entry = kept.get(token)
+            if entry is None:
+                grams = sorted(trigrams((token,)))
+                ids = [self._gram_ids[gram] for gram in grams if gram in self._gram_ids]
+                entry = kept[token] = ids, len(grams)
+            found += entry[0]
+            count += entry[1]
+        result: Floats = self._gram_rows[found].sum(axis=0) / math.sqrt(count)
+        return result
 
 
 def _gram_table(tools: Sequence[ToolWords]) -> tuple[dict[str, int], Floats]:

@@ -108,7 +108,8 @@ class LexicalSelector:
         kept = self._keep(tools)
         facts, chosen, first = self._shelf(kept, state, SHELF)
         found = self._features(state, facts)
-        scores = self._model.scores(found, facts)
+        pairs = self._model.pair_scores(found, facts)
+        scores = self._model.scores(found, facts, pairs)
         probabilities = self._model.probabilities(scores)
         spread = self._spread(probabilities[:-1], chosen, first, kept)
         none_fits = float(probabilities[-1]) * (1.0 if chosen is None else 1.0 - kept.missed)
@@ -120,7 +121,7 @@ class LexicalSelector:
             none_fits=none_fits,
             source="local",
             version=self.version,
-            why=reasons(self._model, found, facts, top)
+            why=reasons(self._model, found, facts, pairs, top)
             if fits
             else reasons_for_none(found, facts, top),
         )
@@ -133,7 +134,9 @@ class LexicalSelector:
             return []
         kept = self._keep(tools)
         facts, chosen, first = self._shelf(kept, state, max(SHELF, min(size, 4 * SHELF)))
-        scores = self._model.scores(self._features(state, facts), facts)[:-1]
+        found = self._features(state, facts)
+        pairs = self._model.pair_scores(found, facts)
+        scores = self._model.scores(found, facts, pairs)[:-1]
         order = best(scores, len(scores))
         if chosen is None or first is None:
             return [int(i) for i in order[:size]]
@@ -177,7 +180,6 @@ class LexicalSelector:
         chosen = best(first, size)
         facts = Facts(
             [kept.prepared[i] for i in chosen],
-            self._model.pairs,
             self._model.background,
             wanted=(*goal.terms, *goal.groups, *observed_terms(state)),
         )
@@ -213,7 +215,7 @@ class _Kept:
         self.facts: Facts | None = None
         self.registry: Registry | None = None
         if len(tools) <= SHELF:
-            self.facts = Facts(self.prepared, model.pairs, model.background)
+            self.facts = Facts(self.prepared, model.background)
         else:
             self.registry = Registry(self.prepared, model.pairs)
 

@@ -33,11 +33,11 @@ class Model:
     """Weights.
 
     Args:
-        data: as a weights file holds it: ``version``, ``similarity`` (whether another scorer's
-            value is a feature), ``tools``, ``none``, ``turn`` (name -> weight), ``contexts``
-            (context -> kind of action -> weight), ``pairs``, ``background``, ``temperatures`` (least number of
-            options, none fits counted -> T), ``missed`` (share of goals whose tool is not on a
-            shortlist of a large registry, 0 to 1).
+        data: as a weights file holds it: ``version``; ``similarity``, whether another scorer's
+            value is a feature; ``tools``, ``none``, ``turn`` (name -> weight); ``contexts``
+            (context -> kind of action -> weight); ``pairs``; ``background``; ``temperatures``
+            (least number of options, none fits counted -> T); ``missed``, the share of goals whose
+            tool is not on a shortlist of a large registry, 0 to 1.
 
     Raises:
         RouterError: names of weights that the code does not know, or the other way round.
@@ -59,12 +59,16 @@ class Model:
         self.temperatures = Temperatures(temperatures, self.version)
         self.missed = float(data["missed"])
 
-    def scores(self, found: Features, facts: Facts) -> Floats:
-        """[n + 1] s of each tool and, last, of "none fits"."""
+    def pair_scores(self, found: Features, facts: Facts) -> Floats:
+        """[n] what pairs of words add to s of each tool."""
+        return facts.names.of(self.pairs.by_second(found.pairs))
+
+    def scores(self, found: Features, facts: Facts, pairs: Floats) -> Floats:
+        """[n + 1] s of each tool and, last, of "none fits"; ``pairs``: their ``pair_scores``."""
         result = np.empty(facts.n + 1)
-        result[:-1] = self.tools @ found.tools
+        result[:-1] = np.einsum("f,fn->n", self.tools, found.tools)  # not by BLAS: its threads cost
         result[:-1] += facts.kinds @ (found.contexts @ self.contexts)
-        result[:-1] += self.pairs.by_second(found.pairs) @ facts.name_shares
+        result[:-1] += pairs
         result[-1] = self.none @ found.none
         return result
 

@@ -27,10 +27,21 @@ GOAL_LIMIT: Final = 4_000
 OBSERVATION_LIMIT: Final = 8_000
 CALL_LIMIT: Final = 32
 
-_CLAUSE: Final = re.compile(
-    r"[.!?;:]+(?:\s|$)|\n+|,\s|\b(?:and|then|after|afterwards|once|before|followed by|finally|next|"
-    r"also|while|so that|by)\b",
-    re.I,
+_MARKS: Final = (", ", ". ", "! ", "? ", "; ", ": ", "\n")
+_JOINING: Final = frozenset(
+    {
+        "and",
+        "then",
+        "after",
+        "afterwards",
+        "once",
+        "before",
+        "finally",
+        "next",
+        "also",
+        "while",
+        "by",
+    }
 )
 _QUOTED: Final = re.compile(
     r"(?<!\w)'[^'\n]{1,200}'(?!\w)|(?<!\w)\"[^\"\n]{1,200}\"(?!\w)|`[^`\n]{1,200}`|“[^”\n]{1,200}”"
@@ -166,6 +177,7 @@ def read_goal(text: str) -> Goal:
     for place, token in enumerate(tokens):
         if token not in STOP:
             first.setdefault(stem(token), place)
+    clauses = sum(map(plain.count, _MARKS)) + sum(token in _JOINING for token in tokens)
     spoken = len(first)
     for quote in quotes:
         for term in stems(quote):
@@ -184,7 +196,7 @@ def read_goal(text: str) -> Goal:
         weights=weights,
         groups=tuple(groups),
         group_weights=tuple(groups.values()),
-        clauses=1 + min(len(_CLAUSE.findall(plain)), 50),
+        clauses=1 + min(clauses, 50),
         kinds=values_in(text, {*tokens, *digits}, bool(quotes)),
         tokens=tokens,
     )

@@ -109,7 +109,7 @@ def _topics(similarity: bool) -> npt.NDArray[np.int64]:
 _TOPICS: Final = {similarity: _topics(similarity) for similarity in (False, True)}
 
 
-def reasons(model: Model, found: Features, facts: Facts, top: int) -> list[str]:
+def reasons(model: Model, found: Features, facts: Facts, pairs: Floats, top: int) -> list[str]:
     """At most three reasons for tool ``top`` against the mean of all, the strongest first."""
     row = found.tools[:, top]
     against = row - found.tools.mean(axis=1) if facts.n > 1 else row
@@ -122,7 +122,6 @@ def reasons(model: Model, found: Features, facts: Facts, top: int) -> list[str]:
     follows = (found.contexts[:, None] * model.contexts) * facts.kinds[top]
     if follows.sum() > LEAST:
         effects.append((float(follows.sum()), lambda: _follow_text(follows)))
-    pairs = model.pairs.by_second(found.pairs) @ facts.name_shares
     if pairs[top] > LEAST:
         effects.append((float(pairs[top]), lambda: _pair_text(model, found, facts, top)))
     effects.sort(key=lambda effect: -effect[0])

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from router.selectors.facts import Prepared
+from router.selectors.facts import NameShares, Prepared
 from router.selectors.lexical import K1, field_factors, field_lengths, inverse_frequency
 from router.selectors.pairs import PairWeights, Sources
 from router.selectors.reading import Goal
@@ -53,10 +53,7 @@ class Registry:
                 np.array([i for i, _ in entries], dtype=np.int64),
                 np.array([value for _, value in entries]) * factor,
             )
-        counts = [len(one.seconds) for one in tools]
-        self._owners = np.repeat(np.arange(self.n), counts)
-        self._seconds = np.concatenate([one.seconds for one in tools])
-        self._shares = np.concatenate([one.shares for one in tools])
+        self._names = NameShares(tools)
 
     def scores(self, goal: Goal, sources: Sources) -> Floats:
         """[n] how likely each tool looks, in no unit."""
@@ -71,10 +68,7 @@ class Registry:
             rows = np.concatenate([posting[0] for posting, _ in found])
             values = np.concatenate([posting[1] * weight for posting, weight in found])
             total += np.bincount(rows, values, minlength=self.n)
-        if len(self._owners):
-            seconds = self._pairs.by_second(sources)
-            values = seconds[self._seconds] * self._shares
-            total += PAIR_WEIGHT * np.bincount(self._owners, values, minlength=self.n)
+        total += PAIR_WEIGHT * self._names.of(self._pairs.by_second(sources))
         return total
 
 

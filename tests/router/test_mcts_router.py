@@ -317,7 +317,7 @@ def test_a_graph_too_large_to_solve_is_searched_unless_exact_was_asked_for() -> 
 
 def test_a_policy_informs_a_graph_at_its_root() -> None:
     policy = Policy(RouteDecision(tool="edit_code", probabilities={"edit_code": 0.97}))
-    graph = example("fix_failing_test")
+    graph = example("fix_failing_test").model_copy(update={"use_jev_prior": True})
     config = MCTSConfig(solver="mcts", max_depth=8, simulations=2048)
     result = decide(graph, policy_router=policy, config=config)
     assert len(policy.calls) == 1

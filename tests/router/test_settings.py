@@ -1,8 +1,8 @@
 """Settings: precedence, conversion, refusals, and what a project may not say."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -34,10 +34,15 @@ class Place:
         folder.mkdir(parents=True)
         (folder / FILE_NAME).write_text(text)
 
-    def load(self, start: Path | None = None, *, strict: bool = True, **environ: str) -> Settings:
-        return load_settings(
-            start or self.project, {"HOME": str(self.home), **environ}, strict=strict
-        )
+    def load(
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        start: Path | None = None,
+        strict: bool = True,
+    ) -> Settings:
+        environ = {"HOME": str(self.home), **(environ or {})}
+        return load_settings(start or self.project, environ, strict=strict)
 
 
 @pytest.fixture
@@ -55,7 +60,7 @@ def test_with_nothing_set_all_are_defaults(place: Place) -> None:
 def test_variables_go_before_the_project_and_the_project_before_the_user(place: Place) -> None:
     place.user("[routing]\nmax_route_steps = 1\nhistory_limit = 1\nconstraint_limit = 1\n")
     (place.project / FILE_NAME).write_text("[routing]\nmax_route_steps = 2\nhistory_limit = 2\n")
-    found = place.load(HARNESS_ROUTER_ROUTING_MAX_ROUTE_STEPS="3")
+    found = place.load({"HARNESS_ROUTER_ROUTING_MAX_ROUTE_STEPS": "3"})
     routing = found.routing
     assert (routing.max_route_steps, routing.history_limit, routing.constraint_limit) == (3, 2, 1)
     assert found.origins["routing.max_route_steps"] == "HARNESS_ROUTER_ROUTING_MAX_ROUTE_STEPS"
@@ -68,9 +73,9 @@ def test_the_nearest_file_up_to_the_repository_is_the_projects(place: Place) -> 
     deep = place.project / "src" / "deep"
     deep.mkdir(parents=True)
     (place.home / "work" / FILE_NAME).write_text("[routing]\nhistory_limit = 9\n")
-    assert place.load(deep).routing.history_limit == RoutingConfig().history_limit
+    assert place.load(start=deep).routing.history_limit == RoutingConfig().history_limit
     (place.project / FILE_NAME).write_text("[routing]\nhistory_limit = 3\n")
-    assert place.load(deep).routing.history_limit == 3
+    assert place.load(start=deep).routing.history_limit == 3
 
 
 @pytest.mark.parametrize("folder", ["relative", ""])
@@ -97,7 +102,7 @@ def test_a_relative_folder_of_configurations_is_ignored(place: Place, folder: st
 def test_variables_are_converted_by_the_type_of_the_field(
     place: Place, variable: str, text: str, field: str, value: object
 ) -> None:
-    found = place.load(**{f"HARNESS_ROUTER_{variable}": text})
+    found = place.load({f"HARNESS_ROUTER_{variable}": text})
     section, name = field.split(".")
     assert getattr(getattr(found, section), name) == value
 
@@ -118,13 +123,13 @@ def test_a_bad_variable_is_refused_by_name_or_noted(
 ) -> None:
     environ = {f"HARNESS_ROUTER_{variable}": text}
     if message is None:
-        assert place.load(**environ) == place.load()
+        assert place.load(environ) == place.load()
         return
     with pytest.raises(SettingsError) as caught:
-        place.load(**environ)
+        place.load(environ)
     assert message in str(caught.value)
     assert f"HARNESS_ROUTER_{variable}" in str(caught.value)
-    lenient = place.load(strict=False, **environ)
+    lenient = place.load(environ, strict=False)
     assert lenient.routing == RoutingConfig()
     assert len(lenient.problems) == 1
     assert message in lenient.problems[0]
@@ -197,16 +202,16 @@ def test_a_key_in_place_of_its_variables_name_is_not_repeated(place: Place) -> N
     ],
 )
 def test_a_dialect_brings_its_defaults(place: Place, dialect: str, wanted: ProviderConfig) -> None:
-    assert place.load(HARNESS_ROUTER_PROVIDER_DIALECT=dialect).provider == wanted
+    assert place.load({"HARNESS_ROUTER_PROVIDER_DIALECT": dialect}).provider == wanted
 
 
 def test_other_variables_belong_to_others(place: Place) -> None:
-    others: dict[str, Any] = {
+    others = {
         "HARNESS_ROUTER_SOCKET": "/x",
         "HARNESS_ROUTER_PRETOOL_TIMEOUT": "x",
         "HARNESS_ROUTER_CACHE": "/x",
     }
-    assert place.load(**others) == place.load()
+    assert place.load(others) == place.load()
 
 
 def test_the_page_names_every_setting_with_its_default_and_variable() -> None:

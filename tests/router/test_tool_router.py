@@ -128,6 +128,26 @@ def test_without_a_provider_the_local_selector_decides() -> None:
     assert (found.tool, found.source, found.confidence) == ("read_file", "local", 0.9)
 
 
+def test_where_nobody_has_to_be_waited_for_no_event_loop_is_needed() -> None:
+    alone = JevToolRouter(selector=Fixed({"read_file": 0.9}))
+    now, later = alone.route_now(STATE, TOOLS), asyncio.run(alone.route(STATE, TOOLS))
+    assert replace(now, latency_ms=0.0) == replace(later, latency_ms=0.0)
+    assert alone.route_now(STATE, ()).fallback_reason == "no_tools"
+    with pytest.raises(RouterError, match="route_now: got a router with a provider"):
+        JevToolRouter(MockProvider(sure_of("read_file"))).route_now(STATE, TOOLS)
+
+
+def test_a_local_selector_that_fails_is_an_abstention() -> None:
+    class Broken(Fixed):
+        def select_now(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> Any:
+            raise OSError("weights")
+
+    found = route(None, local=Broken({}))
+    assert (found.tool, found.fallback_reason, found.source) == (None, "selector_error", "none")
+    down = route(MockProvider(ProviderError("down", kind="connection")), local=Broken({}))
+    assert (down.fallback_reason, down.provider_error) == ("provider_error", "connection")
+
+
 def test_the_planner_only_mode_needs_nobody() -> None:
     local = Fixed({"read_file": 1.0})
     found = route(None, local=local, mode=RoutingMode.PLANNER_ONLY)
@@ -213,7 +233,9 @@ def test_what_breaks_the_contract_is_a_failure_not_a_decision(name: str) -> None
 
 def test_a_provider_that_hangs_is_left_at_the_deadline() -> None:
     found = asyncio.run(asyncio.wait_for(_hang(), 60))
-    assert (found.tool, found.source, found.provider_error) == ("read_file", "local", "timeout")
+    assert found.provider_error == "timeout"
+    # On a busy machine the little time that is kept back for the stand-in may be gone.
+    assert (found.tool, found.source) in (("read_file", "local"), (None, "none"))
 
 
 def hanging() -> MockProvider:

@@ -317,7 +317,7 @@ def test_nobody_listens() -> None:
 
 @pytest.mark.parametrize("behaviour", [silent, endless])
 def test_one_deadline_holds_for_the_whole_call(behaviour: Behaviour) -> None:
-    error, requests = failed(behaviour, timeout_seconds=0.1)
+    error, requests = failed(behaviour, timeout_seconds=0.5)
     assert isinstance(error, ProviderTimeoutError)
     assert (error.kind, requests) == ("timeout", 1)
 
@@ -341,7 +341,7 @@ def test_a_late_answer_is_handed_over_and_not_returned() -> None:
         return await gate(asked, wire)
 
     gate = Gate(answering("edit"))
-    with_server(lazily, use, timeout_seconds=0.1)
+    with_server(lazily, use, timeout_seconds=0.5)
 
 
 def test_a_late_answer_that_is_wrong_is_dropped_and_so_is_a_listener_that_fails() -> None:
@@ -365,7 +365,7 @@ def test_a_late_answer_that_is_wrong_is_dropped_and_so_is_a_listener_that_fails(
     async def lazily(asked: Asked, wire: Wire) -> bool:
         return await gate(asked, wire)
 
-    with_server(lazily, use, timeout_seconds=0.1)
+    with_server(lazily, use, timeout_seconds=0.5)
 
 
 def test_a_caller_that_is_cancelled_leaves_nothing_behind() -> None:
@@ -391,7 +391,7 @@ def test_closing_ends_what_is_under_way_and_a_later_call_works() -> None:
         server.behaviour = answering("edit")
         assert (await ask(provider)).choice == "edit"
 
-    with_server(silent, use, timeout_seconds=0.1)
+    with_server(silent, use, timeout_seconds=0.5)
 
 
 def test_connections_are_reused_and_can_be_opened_ahead() -> None:

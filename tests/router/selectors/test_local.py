@@ -202,7 +202,7 @@ def test_two_selectors_and_two_processes_say_the_same() -> None:
 
 TEXTS = st.one_of(
     st.text(max_size=60),
-    st.sampled_from(["", " ", "read_file(", "a(b='c', d=[1, 2])", "名前を読む", "\x00\ud7ff", "ö" * 50]),
+    st.sampled_from(["", " ", "read_file(", "a(b='c', d=[1, 2])", "名前を読む", "\x00\ud7ff"]),
 )
 SCHEMAS: st.SearchStrategy[Any] = st.one_of(
     st.just({}),
@@ -358,7 +358,7 @@ def test_weights_and_similarity_must_go_together() -> None:
 def test_weights_for_other_features_are_refused_by_name() -> None:
     data = json.loads(WEIGHTS.read_text())
     del data["tools"]["gap"]
-    with pytest.raises(RouterError, match="weights of tools .*: gap"):
+    with pytest.raises(RouterError, match=r"weights of tools .*: gap"):
         Model(data)
 
 
