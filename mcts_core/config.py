@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -190,7 +191,9 @@ def check_int(field: str, got: object, low: int, high: int) -> None:
 
 def check_real(field: str, got: object, low: float, high: float, *, open_low: bool = False) -> None:
     """Raise ``ConfigError`` unless ``got`` is a finite number in [low, high] (or (low, high])."""
-    good = isinstance(got, (int, float)) and not isinstance(got, bool) and math.isfinite(got)
+    # Not math.isfinite, which raises for an int beyond every float.
+    number = isinstance(got, (int, float)) and not isinstance(got, bool)
+    good = number and abs(got) <= sys.float_info.max  # type: ignore[arg-type]
     if not good or not (low < got if open_low else low <= got) or not got <= high:  # type: ignore[operator]
         lower = f"{'above' if open_low else 'at least'} {low:g}" if low > -math.inf else ""
         upper = f"at most {high:g}" if high < math.inf else ""

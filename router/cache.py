@@ -6,6 +6,7 @@ an abstention is never kept as a decision.
 
 import hashlib
 import json
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,8 +39,7 @@ def decision_key(
         offered,
         list(limits),
     )
-    text = json.dumps(whole, ensure_ascii=True, sort_keys=True, default=repr)
-    return hashlib.blake2b(text.encode(), digest_size=20).digest()
+    return hashlib.blake2b(_written(whole), digest_size=20).digest()
 
 
 class SelectionCache:
@@ -88,6 +88,18 @@ class SelectionCache:
         """Close the file; what is kept in memory stays."""
         if self._disk is not None:
             self._disk.close()
+
+
+def _written(whole: object) -> bytes:
+    """The same bytes for the same values; of what cannot be written, never the same again."""
+    try:
+        text = json.dumps(whole, ensure_ascii=True, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):  # a schema that is no JSON, or holds itself
+        try:
+            text = ascii(whole)
+        except RecursionError:
+            return os.urandom(20)
+    return text.encode()
 
 
 def _opened(path: Path, size: int) -> "CacheFile":

@@ -22,7 +22,8 @@ class CacheFile:
     """As ``SelectionCache`` on disk; every failure is logged once and means: not there.
 
     Args:
-        path: the file, made with mode 0600 if it is not there.
+        path: the file, made with mode 0600 if it is not there; a "~" at its beginning is the
+            user's folder.
         size: most selections kept in it.
     """
 
@@ -41,11 +42,17 @@ class CacheFile:
             row = connection.execute("SELECT body FROM selection WHERE key = ?", (key,)).fetchone()
             if row is None:
                 return None
-            connection.execute("UPDATE selection SET used = ? WHERE key = ?", (time.time(), key))
-            return _from_json(json.loads(row[0]))
-        except (sqlite3.Error, ValueError, TypeError, KeyError, AttributeError) as error:
+            with contextlib.suppress(sqlite3.OperationalError):  # another process writes now
+                connection.execute(
+                    "UPDATE selection SET used = ? WHERE key = ?", (time.time(), key)
+                )
+        except sqlite3.Error as error:
             self._give_up(error)
             return None
+        try:
+            return _from_json(json.loads(row[0]))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None  # of another version, or damaged: the next answer is written over it
 
     def put(self, key: bytes, selection: Selection) -> None:
         """Keep ``selection``; the least recently used go if there are too many."""
@@ -66,7 +73,8 @@ class CacheFile:
             self._give_up(error)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file for good: a late answer does not open it again."""
+        self._broken = True
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -75,15 +83,16 @@ class CacheFile:
         if self._connection is None and not self._broken:
             try:
                 self._connection = self._opened()
-            except (sqlite3.Error, OSError) as error:
+            except (sqlite3.Error, OSError, RuntimeError) as error:  # no home folder is the last
                 self._give_up(error)
         return self._connection
 
     def _opened(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path.touch(mode=0o600, exist_ok=True)
+        path = self._path.expanduser()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600, exist_ok=True)
         connection = sqlite3.connect(
-            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -102,7 +111,6 @@ class CacheFile:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             return
         log.warning("the decision cache on disk is not used: %s", type(error).__name__)
-        self._broken = True
         with contextlib.suppress(sqlite3.Error):
             self.close()
 
@@ -132,6 +140,10 @@ def _to_json(selection: Selection) -> dict[str, Any]:
 
 
 def _from_json(kept: dict[str, Any]) -> Selection:
+    """Raises ``ValueError`` or what the constructors raise: not what ``_to_json`` wrote."""
+    shares = [*kept["probabilities"].values(), kept["none_fits"] or 0.0]
+    if not all(type(share) in (int, float) and 0 <= share <= 1.000001 for share in shares):
+        raise ValueError("probabilities: wanted numbers from 0 to 1")
     answer = kept.pop("answer")
     if answer is not None:
         answer = ChoiceDecision(**{**answer, "usage": Usage(*answer["usage"])})

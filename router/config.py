@@ -158,13 +158,15 @@ class ProviderConfig:
         dialect: name of the wire shape, see ``router.providers.dialects``.
         model: model to ask; a dated build keeps decisions comparable.
         url: address; https, or http on loopback.
-        api_key_env: name of the environment variable that holds the key; read at the first call.
+        api_key_env: name of the environment variable that holds the key, in capital letters; read
+            at each call.
         timeout_seconds: total time of one decision, retry included, > 0, at most 600.
         retries: 0 or 1; only after a refusal that says "later" or a reset connection, and only if
             it fits into the time that is left.
         circuit_failures: after so many failures in a row calls are skipped, >= 1.
         circuit_cooldown_seconds: for so long; then one call tries again, > 0.
-        app_url, app_title: sent as the optional headers by which OpenRouter names an application.
+        app_url, app_title: sent as the optional headers by which OpenRouter names an application;
+            printable ASCII.
     """
 
     dialect: str = "openrouter"
@@ -183,6 +185,8 @@ class ProviderConfig:
             check_text(name, getattr(self, name))
         for name in ("app_url", "app_title"):
             check_text(name, getattr(self, name), optional=True)
+            _check_header(name, getattr(self, name))
+        _check_variable(self.api_key_env)
         check_real("timeout_seconds", self.timeout_seconds, 0.0, 600.0, open_low=True)
         check_int("retries", self.retries, 0, 1)
         check_int("circuit_failures", self.circuit_failures, 1, MAX_COUNT)
@@ -210,6 +214,18 @@ def check_text(name: str, got: object, *, optional: bool = False) -> None:
     """Raise ``ConfigError`` unless ``got`` is a text that is not blank (or None if optional)."""
     if not (isinstance(got, str) and got.strip()) and not (optional and got is None):
         raise ConfigError(name, got, "a text" + (" or None" if optional else ""))
+
+
+def _check_header(name: str, value: str | None) -> None:
+    if value is not None and not (value.isascii() and value.isprintable()):
+        raise ConfigError(name, value, "printable ASCII")
+
+
+def _check_variable(name: str) -> None:
+    # Most often somebody put the key where its variable's name belongs: not repeated.
+    if not (name.isascii() and name.isidentifier() and name == name.upper()):
+        wanted = "the name of the variable that holds the key, such as OPENROUTER_API_KEY"
+        raise ConfigError("api_key_env", "what is no such name", wanted)
 
 
 def _check_address(url: str) -> None:

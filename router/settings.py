@@ -49,9 +49,14 @@ PROVIDERS: Final[Mapping[str, type[ProviderConfig]]] = {
 }
 """What a dialect's defaults are; another dialect has those of ``ProviderConfig``."""
 
-USERS_OWN: Final = ("provider.url", "provider.api_key_env", "routing.cache_path")
-"""Refused in a project's file: a project that was only cloned must not say to whom a key is sent,
-which variable is sent, or where a file is written."""
+USERS_OWN: Final = (
+    "provider.dialect",
+    "provider.url",
+    "provider.api_key_env",
+    "routing.cache_path",
+)
+"""Refused in a project's file: a project that was only cloned must not say to whom a key is sent (a
+dialect brings its own address), which variable is sent, or where a file is written."""
 
 LARGEST_FILE: Final = 1 << 20
 
@@ -155,6 +160,9 @@ class _Reading:
             return
         except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are ones
             self._refuse(f"{path}: {error}")
+            return
+        except RecursionError:
+            self._refuse(f"{path}: nested too deeply")
             return
         for section, given in table.items():
             if section not in SECTIONS:

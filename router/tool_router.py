@@ -148,10 +148,10 @@ class JevToolRouter:
         """The provider's selection, from the cache if it is there; else the stand-in's."""
         key = decision_key(jev.version, state, tools, self._limits())
         kept = self._cache.get(key)
-        if kept is not None:
+        if kept is not None and _is_over(tools, kept):
             return _Found(kept, "cache")
         whole = time.monotonic() + jev.timeout_seconds + RESERVE_SECONDS
-        deadline = whole if deadline is None else min(deadline, whole)
+        deadline = whole if deadline is None else min(whole, deadline)  # NaN: whole
         try:
             late = _LateAnswers(self._cache, key, tools)
             shown = self._shown(state, tools)
@@ -279,6 +279,12 @@ def _over(tools: Sequence[ToolDescriptor], selection: Selection) -> Selection:
     whole = {tool.name: given.get(tool.name, 0.0) for tool in tools}
     shown = f"the {len(given)} most likely of {len(tools)} tools were asked about"
     return replace(selection, probabilities=whole, why=(*selection.why, shown))
+
+
+def _is_over(tools: Sequence[ToolDescriptor], kept: Selection) -> bool:
+    """Is it about these tools? A file may hold anything."""
+    names = {tool.name for tool in tools}
+    return kept.probabilities.keys() == names and (kept.tool is None or kept.tool in names)
 
 
 async def _in_time(

@@ -13,6 +13,7 @@ ROUNDING: Final = 0.005
 """Probabilities are rounded to two decimals: each may be off by this much."""
 
 SHOWN_CHARACTERS: Final = 80
+SHOWN_LABELS: Final = 3
 
 
 def check_choice(
@@ -51,16 +52,17 @@ def _fault_of_probabilities(
     given: Mapping[str, float], choice: str, criteria: Mapping[str, str | None]
 ) -> str | None:
     if given.keys() != criteria.keys():
-        odd = [shown(label) for label in given if label not in criteria]
+        odd = [label for label in given if label not in criteria]
         missing = sum(label not in given for label in criteria)
-        return (
-            f"probabilities: {missing} options missing, never offered: {', '.join(odd) or 'none'}"
-        )
+        names = ", ".join(map(shown, odd[:SHOWN_LABELS])) or "none"
+        more = f" and {len(odd) - SHOWN_LABELS} more" if len(odd) > SHOWN_LABELS else ""
+        return f"probabilities: {missing} options missing, never offered: {names}{more}"
     for label, p in given.items():
         if not _is_share(p):
             return f"probabilities of {shown(label)}: got {shown(p)}, wanted a number from 0 to 1"
     total = math.fsum(given.values())
-    if abs(total - 1.0) > ROUNDING * len(given) + 0.01:
+    # With 198 options and more the tolerance alone would let all zeros pass.
+    if not total or abs(total - 1.0) > ROUNDING * len(given) + 0.01:
         return f"probabilities: got a sum of {total:.4f}, wanted 1"
     if max(given.values()) - given[choice] > 2 * ROUNDING + 1e-9:
         return f"choice: got {shown(choice)}, which is not the most probable option"
@@ -68,9 +70,8 @@ def _fault_of_probabilities(
 
 
 def _is_share(p: Any) -> bool:
-    return (
-        isinstance(p, (int, float)) and not isinstance(p, bool) and math.isfinite(p) and 0 <= p <= 1
-    )
+    # NaN and infinity are not in the range, and neither is an int too large for a float.
+    return isinstance(p, (int, float)) and not isinstance(p, bool) and 0 <= p <= 1
 
 
 def shown(value: object) -> str:

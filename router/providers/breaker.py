@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from typing import Final
 
 from router.errors import ProviderErrorKind, ProviderUnavailableError
 
@@ -16,6 +17,9 @@ DISABLING: frozenset[ProviderErrorKind] = frozenset({"key_refused", "no_credit",
 UNCOUNTED: frozenset[ProviderErrorKind] = frozenset(
     {"bad_request", "no_key", "saturated", "secret_in_payload"}
 )
+
+LONGEST_SECONDS: Final = 3600.0
+"""A provider that asks to be left alone for longer is tried again after this."""
 
 
 class CircuitBreaker:
@@ -81,30 +85,33 @@ class CircuitBreaker:
         self._closed_until_tried = True
         self._trying = False
 
-    def fail(self, kind: ProviderErrorKind, *, open_for: float | None = None) -> None:
+    def fail(
+        self, kind: ProviderErrorKind, *, open_for: float | None = None, trial: bool = False
+    ) -> None:
         """After a call that failed.
 
         Args:
             kind: how; see ``ProviderErrorKind``.
             open_for: seconds for which the provider asked to be left alone, or None.
+            trial: what ``enter`` said of this call: older ones do not end the trial.
         """
+        self.leave(trial=trial)
         if kind in DISABLING and self._disabled is None:
             self._disabled = kind
             log.warning("%s is off until it is configured anew: %s", self._provider, kind)
         if kind in UNCOUNTED:
-            self._trying = False
             return
         self._failures += 1
-        if self._trying or self._failures >= self._limit:
+        if trial or self._failures >= self._limit:
             self._open(self._cooldown)
         if open_for is not None:
-            self._open(open_for)
+            self._open(min(open_for, LONGEST_SECONDS))
 
-    def leave(self) -> None:
-        """After a call that ended without a verdict: it was cancelled."""
-        self._trying = False
+    def leave(self, *, trial: bool) -> None:
+        """After a call that ended without a verdict: it was cancelled, or never sent."""
+        if trial:
+            self._trying = False
 
     def _open(self, seconds: float) -> None:
         self._closed_until_tried = False
-        self._trying = False
         self._open_until = max(self._open_until, self._clock() + seconds)

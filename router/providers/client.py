@@ -8,12 +8,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 import httpx
 
 from router.config import OpenRouterConfig, ProviderConfig, TypeSafeConfig
+from router.errors import ProviderError
 from router.models import ChoiceDecision
 from router.providers.base import LateAnswer
 from router.providers.breaker import CircuitBreaker
@@ -77,7 +79,7 @@ class JevProvider:
             clock,
         )
         self._latencies: deque[float] = deque(maxlen=31)
-        self._connected: _Connected | None = None
+        self._connected: dict[asyncio.AbstractEventLoop, _Connected] = {}
 
     @classmethod
     def from_config(cls, config: ProviderConfig) -> Self:
@@ -113,15 +115,20 @@ class JevProvider:
         until = started + self.config.timeout_seconds
         until = until if deadline is None else min(until, deadline)
         request = self._request(state, instructions, criteria)
+        if isinstance(request, ProviderError):
+            raise request
         trial = self._breaker.enter()
         try:
             outcome = await self._outcome(request, until, on_late, trial)
         except BaseException:  # cancelled, or no client could be made: no verdict on the provider
-            self._breaker.leave()
+            self._breaker.leave(trial=trial)
             raise
         if outcome.error is not None:
             wait = outcome.error.retry_after if outcome.error.kind == "rate_limited" else None
-            self._breaker.fail(outcome.error.kind, open_for=wait)
+            if outcome.verdict:
+                self._breaker.fail(outcome.error.kind, open_for=wait, trial=trial)
+            else:
+                self._breaker.leave(trial=trial)
             raise outcome.error
         assert outcome.answer is not None
         self._breaker.succeed()
@@ -133,13 +140,13 @@ class JevProvider:
         try:
             async with asyncio.timeout(self.config.timeout_seconds):
                 await self._connection().client.head(origin)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+        except Exception as error:
             log.debug("%s: prewarm: %s", self.name, type(error).__name__)
 
     async def aclose(self) -> None:
-        """As in ``DecisionProvider``; a later call opens connections anew."""
-        connected, self._connected = self._connected, None
-        if connected is not None and connected.loop is asyncio.get_running_loop():
+        """As in ``DecisionProvider``: of the running event loop. A later call opens them anew."""
+        connected = self._connected.pop(asyncio.get_running_loop(), None)
+        if connected is not None:
             await connected.aclose()
 
     async def __aenter__(self) -> Self:
@@ -149,6 +156,15 @@ class JevProvider:
         await self.aclose()
 
     def _request(
+        self, state: str | Mapping[str, Any], instructions: str, criteria: Mapping[str, str | None]
+    ) -> Request | ProviderError:
+        """The error is given without its traceback, whose local variables hold the key."""
+        try:
+            return self._checked(state, instructions, criteria)
+        except ProviderError as error:
+            return error.with_traceback(None)
+
+    def _checked(
         self, state: str | Mapping[str, Any], instructions: str, criteria: Mapping[str, str | None]
     ) -> Request:
         key = read_key(self.config.api_key_env, self.name)
@@ -171,13 +187,17 @@ class JevProvider:
         connected = self._connection()
         if connected.waiting >= WAITING:
             message = f"{connected.waiting} calls wait already"
-            return Outcome(error=failure("saturated", message, self.name))
+            return Outcome(error=failure("saturated", message, self.name), verdict=False)
         late = Outcome(error=failure("timeout", "no answer within the deadline", self.name))
         if not await connected.enter(until, self._clock):
-            return late
-        if not trial and self._breaker.is_open:  # since this call began to wait
+            return replace(late, verdict=False)
+        try:
+            connected.check(self.name)
+            if not trial:
+                self._breaker.check()  # it may have opened since this call began to wait
+        except ProviderError:
             connected.leave()
-            self._breaker.check()
+            raise
         task = asyncio.create_task(self._attempts(connected, request, until))
         connected.keep(task)
         try:
@@ -185,6 +205,8 @@ class JevProvider:
         except asyncio.CancelledError:
             task.cancel()
             raise
+        if task.cancelled():
+            connected.check(self.name)
         if done:
             return task.result()
         if on_late is None or not connected.follow(task, on_late):
@@ -218,17 +240,29 @@ class JevProvider:
 
     def _connection(self) -> "_Connected":
         loop = asyncio.get_running_loop()
-        if self._connected is None or self._connected.loop is not loop:
-            host = urlsplit(self.config.url).hostname
-            client = httpx.AsyncClient(
+        connected = self._connected.get(loop)
+        if connected is None:
+            for other in list(self._connected):
+                if other.is_closed():
+                    self._connected.pop(other, None)
+            connected = self._connected[loop] = _Connected(self._client())
+        return connected
+
+    def _client(self) -> httpx.AsyncClient:
+        host = urlsplit(self.config.url).hostname
+        try:
+            return httpx.AsyncClient(
                 transport=self._transport,
                 timeout=None,  # each phase would have its own; the deadline is one for all
                 limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=60.0),
                 follow_redirects=False,
                 trust_env=host not in ("127.0.0.1", "::1", "localhost"),  # no proxy to ourselves
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # keeps none
             )
-            self._connected = _Connected(client, loop)
-        return self._connected
+        except (ImportError, OSError, TypeError, ValueError, httpx.InvalidURL) as error:
+            fault = type(error).__name__  # its text may hold a proxy's password
+        message = f"no client could be made ({fault}): see the variables of proxy and certificates"
+        raise failure("connection", message, self.name)
 
 
 class OpenRouterJevProvider(JevProvider):
@@ -246,10 +280,10 @@ class TypeSafeJevProvider(JevProvider):
 class _Connected:
     """The connections of one event loop and what is under way on them."""
 
-    def __init__(self, client: httpx.AsyncClient, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, client: httpx.AsyncClient) -> None:
         self.client = client
-        self.loop = loop
         self.waiting = 0
+        self._closed = False
         self._places = asyncio.Semaphore(CONNECTIONS)
         self._under_way: set[asyncio.Task[Outcome]] = set()
         self._late = 0
@@ -268,6 +302,11 @@ class _Connected:
             self._places.release()
             return False
         return True
+
+    def check(self, provider: str) -> None:
+        """Raise ``ProviderUnavailableError`` if it was closed while a call waited."""
+        if self._closed:
+            raise failure("connection", "closed before it was answered", provider)
 
     def keep(self, task: asyncio.Task[Outcome]) -> None:
         """Hold ``task`` and its place until it is done."""
@@ -307,6 +346,7 @@ class _Connected:
 
     async def aclose(self) -> None:
         """End what is under way and close the connections."""
+        self._closed = True
         tasks = list(self._under_way)
         for task in tasks:
             task.cancel()

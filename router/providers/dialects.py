@@ -13,11 +13,15 @@ from mcts_core.errors import ConfigError
 from router.errors import ProviderErrorKind, ProviderResponseError
 from router.models import ChoiceDecision, Usage
 from router.providers.answers import shown
+from router.providers.keys import printable
 
 __all__ = ["DIALECTS", "Dialect", "dialect_named", "error_message", "parse_json"]
 
 QUESTION: Final = "next"
 """Our name of the one question; the model does not see it."""
+
+LARGEST_AMOUNT: Final = 10**12
+"""Of tokens and of dollars: more is no bill."""
 
 Path = tuple[str | int, ...]
 
@@ -77,7 +81,8 @@ class Dialect:
         """
         question = {"type": "choice", "instructions": instructions, "criteria": dict(criteria)}
         whole = {"model": model, "state": state, "questions": {QUESTION: question}}
-        return json.dumps(whole, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+        text = json.dumps(whole, ensure_ascii=False, allow_nan=False, default=_plain)
+        return text.encode("utf-8", "replace")
 
     def headers(self, key: str, app_url: str | None, app_title: str | None) -> dict[str, str]:
         """The headers of a request."""
@@ -100,7 +105,7 @@ class Dialect:
             if isinstance(self.request_id, str)
             else at(body, self.request_id)
         )
-        return found[:128] if isinstance(found, str) else None
+        return printable(found[:128]) if isinstance(found, str) else None
 
     def answer(self, body: Any, headers: Mapping[str, str]) -> ChoiceDecision:
         """The answer to our question; its numbers are not checked yet.
@@ -127,17 +132,17 @@ class Dialect:
             choice=choice,
             probabilities=given or {},
             confidence=answer.get("confidence"),
-            model=model[:128] if isinstance(model, str) else None,
+            model=printable(model[:128]) if isinstance(model, str) else None,
             request_id=request_id,
             usage=self._usage(body),
         )
 
     def _usage(self, body: Any) -> Usage:
-        cost = at(body, self.cost) if self.cost else None
+        cost = _amount(at(body, self.cost)) if self.cost else None
         return Usage(
             _count(at(body, ("usage", "input_tokens"))),
             _count(at(body, ("usage", "output_tokens"))),
-            float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None,
+            None if cost is None else float(cost),
         )
 
 
@@ -193,8 +198,20 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
+def _plain(value: Any) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _amount(value: Any) -> int | float | None:
+    """``value`` if it can be an amount, else None: an odd bill does not spoil the answer."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if number and 0 <= value <= LARGEST_AMOUNT else None
+
+
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and _amount(value) is not None else None
 
 
 def _invalid(message: str, provider: str, request_id: str | None) -> ProviderResponseError:

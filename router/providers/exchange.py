@@ -7,7 +7,7 @@ holds the key.
 import email.utils
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx
@@ -23,7 +23,7 @@ from router.errors import (
 from router.models import ChoiceDecision
 from router.providers.answers import check_choice
 from router.providers.dialects import STATUS_KINDS, Dialect, error_message, parse_json
-from router.providers.keys import redacted
+from router.providers.keys import redacted, scrubbed
 
 __all__ = ["Outcome", "Request", "exchange", "failure"]
 
@@ -46,23 +46,33 @@ CLASSES: Final[Mapping[ProviderErrorKind, type[ProviderError]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent, and what the answer is checked against."""
+    """What is sent, and what the answer is checked against.
+
+    Tools that report errors show the local variables of a traceback: the key is not in ``repr``.
+    """
 
     dialect: Dialect
     url: str
-    headers: Mapping[str, str]
-    content: bytes
-    criteria: Mapping[str, str | None]
-    key: str
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
+    criteria: Mapping[str, str | None] = field(repr=False)
+    key: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An answer or an error; ``retry_after``: seconds after which a retry may help, or None."""
+    """An answer or an error.
+
+    Attributes:
+        answer, error: one of them is None.
+        retry_after: seconds after which a retry may help, or None.
+        verdict: does it say something about the service? Not if nothing was sent.
+    """
 
     answer: ChoiceDecision | None = None
     error: ProviderError | None = None
     retry_after: float | None = None
+    verdict: bool = True
 
 
 def failure(
@@ -88,6 +98,7 @@ def failure(
 async def exchange(client: httpx.AsyncClient, request: Request) -> Outcome:
     """Send ``request`` once; takes as long as it takes."""
     name = request.dialect.name
+    status = None
     try:
         async with client.stream(
             "POST", request.url, content=request.content, headers=request.headers
@@ -97,19 +108,24 @@ async def exchange(client: httpx.AsyncClient, request: Request) -> Outcome:
     except httpx.ConnectError as error:
         return Outcome(error=failure("connection", f"no connection ({_name(error)})", name))
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as error:
+        if status is not None:  # it was answered, so it may have been paid for: not asked again
+            message = f"the answer was cut off ({_name(error)})"
+            return Outcome(error=failure("invalid_response", message, name, status=status))
         # Most often a kept connection that the other side had closed: one more try is cheap.
         lost = failure("connection", f"the connection was lost ({_name(error)})", name)
         return Outcome(error=lost, retry_after=0.0)
     if content is None:
         message = f"the answer is longer than {LARGEST_ANSWER} bytes"
         return Outcome(error=failure("invalid_response", message, name, status=status))
-    return _outcome(request, status, headers, content)
+    return _outcome(request, status, headers, scrubbed(content, request.key))
 
 
 async def _read(response: httpx.Response) -> bytes | None:
-    """The body, or None if it is too long."""
+    """The body, or None if it is too long. Not unpacked: a small one may unpack to gigabytes, and
+    none was asked for.
+    """
     parts, size = [], 0
-    async for part in response.aiter_bytes():
+    async for part in response.aiter_raw():
         size += len(part)
         if size > LARGEST_ANSWER:
             return None

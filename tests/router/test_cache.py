@@ -126,7 +126,9 @@ def test_a_broken_row_is_not_there(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE selection SET body = ?", (json.dumps({"tool": 3}),))
     connection.close()
-    assert SelectionCache(3, path).get(b"a") is None
+    again = SelectionCache(3, path)
+    assert again.get(b"a") is None
+    again.close()
 
 
 def test_a_folder_in_the_way_is_as_no_file(tmp_path: Path) -> None:

@@ -222,3 +222,28 @@ def test_the_page_names_every_setting_with_its_default_and_variable() -> None:
             shown = "-" if default is None else str(getattr(default, "value", default))
             row = f"| `{section}.{field.name}` | {shown} | `{variable_of(section, field.name)}` |"
             assert row in page, row
+
+
+def test_a_project_may_not_send_the_users_key_to_another_service(place: Place) -> None:
+    place.user("[provider]\napi_key_env = 'MY_OPENROUTER_KEY'")
+    (place.project / FILE_NAME).write_text("[provider]\ndialect = 'typesafe'")
+    found = place.load(strict=False)
+    assert found.provider == OpenRouterConfig(api_key_env="MY_OPENROUTER_KEY")
+    assert len(found.problems) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 5000,
+        "[provider]\ntimeout_seconds = 1" + "0" * 400,
+    ],
+)
+def test_depth_and_integers_beyond_every_float_are_refused_as_other_faults(
+    place: Place, text: str
+) -> None:
+    (place.project / FILE_NAME).write_text(text)
+    with pytest.raises(SettingsError):
+        place.load()
+    found = place.load(strict=False)
+    assert (found.provider, len(found.problems)) == (OpenRouterConfig(), 1)

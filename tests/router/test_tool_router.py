@@ -250,6 +250,15 @@ async def _hang() -> RouteDecision:
     return await router.route(STATE, TOOLS)
 
 
+def test_a_deadline_that_is_no_number_leaves_the_providers_own_limit() -> None:
+    async def run() -> RouteDecision:
+        router = JevToolRouter(hanging(), selector=Fixed({"read_file": 0.9}))
+        wanted = router.route(STATE, TOOLS, deadline=float("nan"))
+        return await asyncio.wait_for(wanted, 10)
+
+    assert asyncio.run(run()).provider_error == "timeout"
+
+
 def test_where_no_time_is_left_it_abstains_and_says_why() -> None:
     found = route(hanging(), deadline=time.monotonic() - 1.0)
     assert (found.tool, found.fallback_reason) == (None, "provider_error")

@@ -213,7 +213,7 @@ def test_garbage_is_no_answer(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("behaviour", "kind", "requests"),
-    [(cut_off, "connection", 2), (huge, "invalid_response", 1), (reset, "connection", 2)],
+    [(cut_off, "invalid_response", 1), (huge, "invalid_response", 1), (reset, "connection", 2)],
 )
 def test_a_broken_transfer_is_no_answer(behaviour: Behaviour, kind: str, requests: int) -> None:
     error, made = failed(behaviour)
@@ -355,8 +355,8 @@ def test_a_late_answer_that_is_wrong_is_dropped_and_so_is_a_listener_that_fails(
         for _ in range(2):
             await error_of(provider, on_late=listen)
         gate.opened.set()
-        assert provider._connected is not None
-        while provider._connected._under_way:
+        (connected,) = provider._connected.values()
+        while connected._under_way:
             await asyncio.sleep(0)
         assert heard == ["read"]
 
@@ -428,6 +428,7 @@ def test_a_flood_on_a_dead_service_ends_for_everybody() -> None:
     async def use(provider: JevProvider, server: DecisionServer) -> None:
         errors = await asyncio.gather(*(error_of(provider) for _ in range(3000)))
         kinds = {error.kind for error in errors}
+        # "circuit_open" too, unless the machine is so slow that all time is up before.
         assert {"timeout", "saturated"} <= kinds <= {"timeout", "saturated", "circuit_open"}
         assert len(server.requests) <= 2 * 64
         assert (await error_of(provider)).kind == "circuit_open"
@@ -575,8 +576,7 @@ def test_the_key_is_in_no_error_no_log_and_nothing_that_an_error_holds(
     caplog.set_level(logging.DEBUG)
     error, _ = failed(LEAKS[name], timeout_seconds=0.2 if name == "silent" else 20.0)
     told = "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
-    if name != "wrong option":  # there the service itself says it, as an option
-        assert KEY not in told
+    assert KEY not in told
     assert error.__cause__ is None
     assert error.__context__ is None
     # hpack and h11 write headers at debug level; ours and httpx's own must not hold the key.
