@@ -167,6 +167,7 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit // 2] + " " + text[-limit // 2 :]
 
 
+@lru_cache(maxsize=64)
 def read_goal(text: str) -> Goal:
     """Cut up a goal; any text will do."""
     text = cut(text, GOAL_LIMIT)
