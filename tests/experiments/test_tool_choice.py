@@ -229,3 +229,20 @@ def test_the_shipped_weights_beat_the_bars_on_a_part_they_have_not_seen() -> Non
     assert np.mean(right["bfcl_multi_turn_steps"]) >= 0.40
     fits, wrong = none["bfcl_live_multiple"], none["bfcl_irrelevance"]
     assert area(np.array(fits), np.array(wrong)) >= 0.90
+
+
+def test_a_similarity_that_knows_the_answer_is_learned() -> None:
+    cases = [case for case in load_cases() if case.gold is not None]
+    wanted = {(case.state.goal, case.tools): case.tools[case.gold or 0].name for case in cases}
+
+    def oracle(goal: str, tools: Any) -> list[float]:
+        return [float(wanted.get((goal, tuple(tools))) == tool.name) for tool in tools]
+
+    data = learn(cases, Settings(cases=1.0), similarity=oracle, folds=0)
+    assert data["similarity"]
+    assert sum(data["tools"][f"similarity{form}"] for form in ("", ".z", ".rel")) > 0.3
+    selector = LexicalSelector(oracle, Model(data | {"version": "test"}))
+    case = cases[0]
+    probabilities = selector.select_now(case.state, case.tools).probabilities
+    best = max(probabilities, key=probabilities.__getitem__)
+    assert best == wanted[case.state.goal, case.tools]
