@@ -26,6 +26,7 @@ from experiments.tool_choice.measures import (
     interval,
 )
 from experiments.tool_choice.training import Pairs, Table, fit_logistic, fit_logit, lbfgs
+from experiments.tool_choice.unseen import split_by_api
 from router.models import HarnessState, ToolDescriptor
 from router.selectors.local import LexicalSelector
 from router.selectors.model import WEIGHTS, Model
@@ -169,6 +170,16 @@ def test_the_bigram_follows_the_last_call_and_bm25_the_words() -> None:
     assert Bigram([asked]).scores(asked).argmax() == 1
     assert Bigram([]).scores(asked).argmax() == 0
     assert chance([asked]) == 0.5
+
+
+def test_an_unseen_api_is_in_no_problem_of_the_fit() -> None:
+    names = frozenset({"tool_0", "tool_3"})
+    small = problem("bfcl_multi_turn_steps", 0, count=3)
+    large = problem("bfcl_multi_turn_steps", 3, count=4)
+    other = Problem("x", "s", "g", HarnessState("do"), (ToolDescriptor("else", "Other."),), 0)
+    without, having = split_by_api([small, large, other], names)
+    assert without == [other]
+    assert having == [large]
 
 
 def test_cases_of_the_same_goal_are_in_the_same_part_and_name_a_tool_on_offer() -> None:
