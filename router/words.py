@@ -19,6 +19,8 @@ def words(text: str) -> tuple[str, ...]:
     "readFile", "read_file" and "Read-File" all give ("read", "file"); digits are words of their
     own. Scripts that are written without blanks give pairs of neighbouring characters.
     """
+    if text.isascii():
+        return tuple(_WORD.findall(_CAMEL.sub(" ", text).lower()))
     found: list[str] = []
     for match in _WORD.finditer(_CAMEL.sub(" ", text)):
         word = match.group().lower()
