@@ -10,6 +10,7 @@ and code give the same files, byte for byte.
 
 import hashlib
 import json
+import math
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -98,9 +99,24 @@ def fitted(
         "groups_sha256": hashlib.sha256("\n".join(groups).encode()).hexdigest()[:16],
         "settings": _plain(asdict(settings)),
         "seed": 0,
+        "training_log_loss": training_loss(problems, Model(data | {"version": ""}), similarity),
     }
     version = f"{name}-{hashlib.sha256(body.encode()).hexdigest()[:8]}"
     return {"version": version, "provenance": provenance, **data}
+
+
+def training_loss(
+    problems: Sequence[Problem], model: Model, similarity: Similarity | None
+) -> dict[str, float]:
+    """Mean -ln p(right answer) of each set, on what the weights were fitted to."""
+    selector = LexicalSelector(similarity, model)
+    losses: dict[str, list[float]] = {}
+    for problem in problems:
+        selection = selector.select_now(problem.state, problem.tools)
+        values = [*selection.probabilities.values(), selection.none_fits or 0.0]
+        right = values[-1 if problem.gold is None else problem.gold]
+        losses.setdefault(problem.source, []).append(-math.log(max(right, 1e-12)))
+    return {source: round(float(np.mean(found)), 4) for source, found in sorted(losses.items())}
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:

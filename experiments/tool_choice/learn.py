@@ -50,6 +50,9 @@ PRIOR: Final = {
 }
 
 
+TOOL_PRIOR: Final = {"repeat.failed": -1.5, "reads_path": 2.0}
+
+
 @dataclass(frozen=True)
 class Settings:
     """What is not learned; chosen by cross-validation within the fit part.
@@ -64,6 +67,8 @@ class Settings:
         background_count: a stem is in the background table if so many texts have it.
         prior: means of weights of contexts times kinds, where we know better than 0; the sets have
             little of agents at work on code.
+        tool_prior: likewise of features of tools that are rare in all sets.
+        tool_prior_l2: of those, on the weights themselves.
         buckets: least numbers of options, none counted, with a temperature of their own.
     """
 
@@ -77,6 +82,8 @@ class Settings:
     cases: float = 2.0
     background_count: int = 3
     prior: Mapping[tuple[str, str], float] = field(default_factory=lambda: dict(PRIOR))
+    tool_prior: Mapping[str, float] = field(default_factory=lambda: dict(TOOL_PRIOR))
+    tool_prior_l2: float = 20.0
     buckets: tuple[int, ...] = (2, 6, 12)
 
 
@@ -260,7 +267,12 @@ def _weights(examples: Sequence[Example], settings: Settings) -> dict[str, Any]:
     for (context, kind), mean in settings.prior.items():
         place = CONTEXTS.index(context) * len(CLASSES) + CLASSES.index(kind)
         prior[sizes[0] + sizes[1] + place] = mean
-    dense, pairs = fit_logit(_table(examples, keys, sizes), l2, pair_l2, prior)
+    table = _table(examples, keys, sizes)
+    for name, mean in settings.tool_prior.items():
+        place = names.index(name)
+        prior[place] = mean
+        l2[place] = settings.tool_prior_l2 / max(float((table.dense[:, place] ** 2).mean()), 1e-9)
+    dense, pairs = fit_logit(table, l2, pair_l2, prior)
     tools, none, contexts = np.split(dense, np.cumsum(sizes)[:-1])
     grid = contexts.reshape(len(CONTEXTS), len(CLASSES))
     nested: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind in KINDS}

@@ -87,18 +87,21 @@ def answers(selector: LexicalSelector, problems: Sequence[Problem]) -> Iterator[
         yield Answer(problem, top, values[top], none, gold)
 
 
-def summary(found: Sequence[Answer], train: Sequence[Problem]) -> dict[str, Any]:
-    """All figures of one view; ``train`` is what the bigram counts on."""
+def bigram_share(train: Sequence[Problem], asked: Sequence[Problem]) -> tuple[int, int]:
+    """(right, asked) of a bigram that counts on ``train``, over the multi-turn problems."""
+    steps = "bfcl_multi_turn_steps"
+    bigram = Bigram([p for p in train if p.source == steps])
+    right = [int(bigram.scores(p).argmax()) == p.gold for p in asked if p.source == steps]
+    return sum(right), len(right)
+
+
+def summary(found: Sequence[Answer], bigram: tuple[int, int]) -> dict[str, Any]:
+    """All figures of one view; ``bigram``: right and asked of the baseline."""
     by_set = {name: [a for a in found if a.problem.source == name] for name in SETS}
     figures: dict[str, Any] = {"sets": {}}
     for name in PICKING:
         figures["sets"][name] = _set_figures(by_set[name])
-    steps = [p for p in train if p.source == "bfcl_multi_turn_steps"]
-    bigram = Bigram(steps)
-    multi = [a.problem for a in by_set["bfcl_multi_turn_steps"]]
-    figures["sets"]["bfcl_multi_turn_steps"]["bigram"] = float(
-        np.mean([int(bigram.scores(p).argmax()) == p.gold for p in multi])
-    )
+    figures["sets"]["bfcl_multi_turn_steps"]["bigram"] = bigram[0] / max(bigram[1], 1)
     figures["none_fits"] = _none_figures(found)
     natural = [a for name in SETS for a in by_set[name]]
     figures["calibration"] = _calibration(natural)
@@ -235,6 +238,15 @@ def cross_validated(
     return found
 
 
+def _crossed_bigram(problems: Sequence[Problem]) -> tuple[int, int]:
+    right, asked = 0, 0
+    for fold in range(5):
+        inside = [p for p in problems if fold_of(p) != fold]
+        one = bigram_share(inside, [p for p in problems if fold_of(p) == fold])
+        right, asked = right + one[0], asked + one[1]
+    return right, asked
+
+
 def _made(problems: Sequence[Problem]) -> list[Problem]:
     made = [p for p, _ in augmented(problems)]
     return [p for p in made if p.source.split("+")[1] in MADE]
@@ -270,13 +282,13 @@ def main(as_json: bool, cross_validation: bool, extra: bool, part: str) -> None:
     with bar() as progress:
         task = progress.add_task("asking", total=7 if cross_validation else 2)
         found = list(answers(selector, [*asked, *_made(asked)]))
-        views[part] = summary(found, fit)
+        views[part] = summary(found, bigram_share(fit, asked))
         progress.advance(task)
         views["registry"] = recall(selector, asked, folder)
         progress.advance(task)
         if cross_validation:
             crossed = cross_validated(problems, similarity, lambda: progress.advance(task))
-            views["cross-validated"] = summary(crossed, fit)
+            views["cross-validated"] = summary(crossed, _crossed_bigram(problems))
     if as_json:
         click.echo(json.dumps(views))
         return

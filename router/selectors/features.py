@@ -32,6 +32,7 @@ __all__ = ["CONTEXTS", "NONE_FEATURES", "Features", "features", "tool_features"]
 
 Floats = npt.NDArray[np.float64]
 
+SEEN: Final = np.array([ALL, NAME])
 TOUCHING: Final = np.array([CLASSES.index(k) for k in ("read", "edit", "create", "keep")])
 """Kinds of action after which a path in the observation is that of a file already seen."""
 
@@ -108,12 +109,14 @@ def features(
     last, turn_now = (ids[-1], turn[-1]) if calls else (None, 0.0)
 
     base = match.base(similarity)
-    scaled = standard(base)
-    relative = base / np.maximum(base.max(axis=1, keepdims=True), 1e-6)
+    most = np.maximum.reduce(base, axis=1)
+    relative = base / np.maximum(most, 1e-6)[:, None]
     values = _values(goal, calls, facts)
     left = match.left(ids, turn) if calls else np.zeros((len(SCORES), facts.n))
     observation = _observation(state, calls, facts, last)
     others = match.others()
+    standardised = standard(np.concatenate([base, values, left, observation.scores]))
+    scaled = standardised[: len(base)]
     after = facts.kinds[last] if last is not None else None
     tools = np.concatenate(
         [
@@ -124,17 +127,16 @@ def features(
             others,
             facts.no_parameters[None],
             values,
-            standard(values),
-            left,
+            standardised[len(base) : -len(observation.scores)],
             _history(calls, ids, turn, facts),
-            observation.scores,
+            standardised[-len(observation.scores) :],
             (facts.risk * (match.soft == 0))[None],
             (facts.reads_path * observation.path)[None],
         ]
     )
     return Features(
         tools=tools,
-        none=match.none(base, others, values, (float(bool(calls)), turn_now), similarity),
+        none=match.none(most, others, values, (float(bool(calls)), turn_now), similarity),
         contexts=_contexts(goal, after, observation, turn_now, bool(calls)),
         pairs=pair_sources(
             goal,
@@ -158,8 +160,11 @@ def _values(goal: Goal, calls: Sequence[Call], facts: Facts) -> Floats:
     chained = np.zeros(len(fed), dtype=bool)
     for name in {name for call in calls for name, _ in call.arguments}:
         chained[facts.parameter_rows.get(parameter_stems(name), [])] = True
-    shares = [facts.parameter_share(marked) for marked in (fed, chained, fed | chained)]
-    return np.stack([*shares, facts.arity])
+    rows = np.empty((4, facts.n))
+    for k, marked in enumerate((fed, chained, fed | chained)):
+        rows[k] = facts.parameter_share(marked)
+    rows[3] = facts.arity
+    return rows
 
 
 def _history(
@@ -212,7 +217,7 @@ def _observation(
     scores = np.zeros((2, facts.n))
     rows = [facts.shelf.vocabulary[t] for t in seen.terms if t in facts.shelf.vocabulary]
     if rows and calls:
-        scores = standard(facts.shelf.matches[rows].sum(axis=0)[[ALL, NAME]])
+        scores = facts.shelf.matches[rows].sum(axis=0)[SEEN]
     failed = seen.failed or (bool(calls) and calls[-1].failed)
     well = seen.went_well or (bool(calls) and calls[-1].went_well)
     new = 1.0 if last is None or failed else 1.0 - float(facts.kinds[last, TOUCHING].sum())

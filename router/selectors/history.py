@@ -35,7 +35,9 @@ def turn_inputs(
         index: of the tools on offer by name.
         scores: [n] match of each tool with the goal, >= 0.
     """
-    best = max(float(scores.max()), 1e-6) if len(scores) else 1.0
+    if not calls or not calls[-1].written:
+        return []
+    best = max(float(scores.max()), 1e-6)
     rows = []
     for back, call in enumerate(reversed(calls[-RECENT:])):
         values = [v.lower() for _, v in call.arguments if len(v) > 1]

@@ -64,6 +64,11 @@ class Match:
         background = np.array([facts.background(term) for term in goal.terms]) * weights
         self.mass = max(float(background.sum()), 1e-6)
         self.background: Floats = background[self.places] if known else np.zeros(0)
+        terms = np.empty((3, len(known)))
+        terms[0] = shelf.idf[self.rows]
+        terms[1] = self.background
+        terms[2] = facts.plain_background[self.rows]
+        self.named = terms @ self.in_name
         hit = np.zeros(len(vocabulary) + 1)
         hit[self.rows] = 1.0
         hit[self.group_rows] = 1.0
@@ -83,7 +88,7 @@ class Match:
         """[MATCHES (+ similarity), n]."""
         shelf, goal = self.facts.shelf, self.goal
         letters = shelf.letters(goal.tokens)
-        share = (shelf.idf[self.rows] @ self.in_name) / np.maximum(shelf.name_idf, 1e-6)
+        share = self.named[0] / np.maximum(shelf.name_idf, 1e-6)
         rows = np.empty((len(MATCHES) + (similarity is not None), self.facts.n))
         rows[: len(SCORES)] = self.scores
         rows[len(SCORES) : len(MATCHES)] = letters, share, self.head
@@ -92,7 +97,7 @@ class Match:
         return rows
 
     def left(self, ids: Sequence[int | None], turn: Sequence[float]) -> Floats:
-        """[SCORES, n] z-scores of the part of the goal that calls made for it have not used up."""
+        """[SCORES, n] of the part of the goal that calls made for it have not used up."""
         used, group_used = np.zeros(len(self.rows)), np.zeros(len(self.group_rows))
         terms, groups = self.terms[:, ALL], self.groups[:, ALL]
         most = np.maximum(terms.max(axis=1), 1e-6)
@@ -101,9 +106,7 @@ class Match:
             if i is not None and probability > 0.05:
                 np.maximum(used, probability * terms[:, i] / most, out=used)
                 np.maximum(group_used, probability * groups[:, i] / most_group, out=group_used)
-        return standard(
-            self._scores(self.weights * (1 - used), self.group_weights * (1 - group_used))
-        )
+        return self._scores(self.weights * (1 - used), self.group_weights * (1 - group_used))
 
     def others(self) -> Floats:
         """[10, n] the rows "gap" to "early" of ``OTHERS``."""
@@ -114,22 +117,23 @@ class Match:
         rows = np.empty((10, facts.n))
         rows[0] = total - greatest
         rows[0][top] = greatest - second
-        np.clip(rows[0], -3.0, 3.0, out=rows[0])
+        rows[0] = np.minimum(np.maximum(rows[0], -3.0), 3.0)
         rows[1] = top * (float(greatest > 0.0) / np.count_nonzero(top))
-        rows[2] = (self.background @ (self.terms[:, ALL] > 0)) / self.mass
-        rows[3] = (self.background @ self.in_name) / self.mass
-        rows[4] = np.log1p(rows[2] * self.mass)
-        rows[5] = np.log1p(self.group_weights @ (self.groups[:, ALL] > 0))
+        rows[4] = self.background @ (self.terms[:, ALL] > 0)
+        rows[2] = rows[4] / self.mass
+        rows[3] = self.named[1] / self.mass
+        rows[5] = self.group_weights @ (self.groups[:, ALL] > 0)
+        rows[4:6] = np.log1p(rows[4:6])
         rows[6] = [len(name) > 3 and name in goal.text for name in facts.lowered]
-        rows[7] = (facts.plain_background[self.rows] @ self.in_name) / facts.name_mass
+        rows[7] = self.named[2] / facts.name_mass
         rows[8] = self.soft
-        later = np.array([1.0 - goal.positions[k] for k in self.places])[:, None]
-        rows[9] = (self.in_name * later).max(axis=0, initial=0.0)
+        later = 1.0 - np.array(goal.positions)[self.places] if len(self.places) else np.zeros(0)
+        rows[9] = np.maximum.reduce(self.in_name * later[:, None], axis=0, initial=0.0)
         return rows
 
     def none(
         self,
-        base: Floats,
+        best_of_base: Floats,
         others: Floats,
         values: Floats,
         history: tuple[float, float],
@@ -145,7 +149,7 @@ class Match:
                 *(1.0, *history, best / 4.0, math.log1p(best), most[2]),
                 (self.background @ anywhere) / self.mass,
                 *(most[3], most[7], most[8], most[4], most[5]),
-                *(base[7].max(), base[9].max(), values[0].max(), values[2, place]),
+                *(best_of_base[7], best_of_base[9], values[0].max(), values[2, place]),
                 *(math.log1p(len(self.goal.terms)), math.log1p(self.goal.clauses)),
                 *(math.log(self.facts.n), float(self.facts.n == 1)),
                 0.0 if similarity is None else similarity.max(),

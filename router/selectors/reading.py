@@ -62,6 +62,8 @@ today tomorrow yesterday tonight weekend monday tuesday wednesday thursday frida
 january february march april june july august september october november december
 """
 _DAYS: Final = frozenset(_DAY_NAMES.split())
+_HALVES: Final = frozenset({"am", "pm", "a", "p"})
+_INNER_DOT: Final = re.compile(r"\.[a-z]")
 _CURRENCIES: Final = frozenset({"usd", "eur", "gbp", "dollars", "euros", "rmb", "yen", "yuan"})
 
 _PARAMETER_KINDS: Final = {
@@ -152,9 +154,9 @@ def values_in(text: str, tokens: Collection[str], quoted: bool) -> frozenset[str
         "email": "@" in text and _EMAIL.search(text),
         "url": "http" in text or "www." in text,
         "date": not _DAYS.isdisjoint(tokens) or (digits and _DATE.search(text)),
-        "time": digits and _TIME.search(text),
+        "time": digits and (":" in text or not _HALVES.isdisjoint(tokens)) and _TIME.search(text),
         "money": digits and (not _CURRENCIES.isdisjoint(tokens) or any(c in text for c in "$€£")),
-        "path": _PATH.search(text),
+        "path": ("/" in text or _INNER_DOT.search(text)) and _PATH.search(text),
         "number": digits,
         "quoted": quoted,
         "proper": _PROPER.search(text),
@@ -167,6 +169,7 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit // 2] + " " + text[-limit // 2 :]
 
 
+@lru_cache(maxsize=64)
 def read_goal(text: str) -> Goal:
     """Cut up a goal; any text will do."""
     text = cut(text, GOAL_LIMIT)

@@ -26,6 +26,7 @@ from experiments.tool_choice.measures import (
     interval,
 )
 from experiments.tool_choice.training import Pairs, Table, fit_logistic, fit_logit, lbfgs
+from experiments.tool_choice.unseen import split_by_api
 from router.models import HarnessState, ToolDescriptor
 from router.selectors.local import LexicalSelector
 from router.selectors.model import WEIGHTS, Model
@@ -171,6 +172,16 @@ def test_the_bigram_follows_the_last_call_and_bm25_the_words() -> None:
     assert chance([asked]) == 0.5
 
 
+def test_an_unseen_api_is_in_no_problem_of_the_fit() -> None:
+    names = frozenset({"tool_0", "tool_3"})
+    small = problem("bfcl_multi_turn_steps", 0, count=3)
+    large = problem("bfcl_multi_turn_steps", 3, count=4)
+    other = Problem("x", "s", "g", HarnessState("do"), (ToolDescriptor("else", "Other."),), 0)
+    without, having = split_by_api([small, large, other], names)
+    assert without == [other]
+    assert having == [large]
+
+
 def test_cases_of_the_same_goal_are_in_the_same_part_and_name_a_tool_on_offer() -> None:
     cases = load_cases()
     assert len(cases) >= 60
@@ -229,3 +240,20 @@ def test_the_shipped_weights_beat_the_bars_on_a_part_they_have_not_seen() -> Non
     assert np.mean(right["bfcl_multi_turn_steps"]) >= 0.40
     fits, wrong = none["bfcl_live_multiple"], none["bfcl_irrelevance"]
     assert area(np.array(fits), np.array(wrong)) >= 0.90
+
+
+def test_a_similarity_that_knows_the_answer_is_learned() -> None:
+    cases = [case for case in load_cases() if case.gold is not None]
+    wanted = {(case.state.goal, case.tools): case.tools[case.gold or 0].name for case in cases}
+
+    def oracle(goal: str, tools: Any) -> list[float]:
+        return [float(wanted.get((goal, tuple(tools))) == tool.name) for tool in tools]
+
+    data = learn(cases, Settings(cases=1.0), similarity=oracle, folds=0)
+    assert data["similarity"]
+    assert sum(data["tools"][f"similarity{form}"] for form in ("", ".z", ".rel")) > 0.3
+    selector = LexicalSelector(oracle, Model(data | {"version": "test"}))
+    case = cases[0]
+    probabilities = selector.select_now(case.state, case.tools).probabilities
+    best = max(probabilities, key=probabilities.__getitem__)
+    assert best == wanted[case.state.goal, case.tools]
