@@ -29,6 +29,7 @@ ROUTER = (
     "router.cache_file",
     "router.cache",
     "router.tool_router",
+    "router.decisions",
     "router.session",
     "router.runner",
     "router.prior",

@@ -9,6 +9,11 @@ __all__ = ["main"]
 
 # name -> (module, attribute, one line of help)
 COMMANDS: Final = {
+    "records": (
+        "router.cli.records",
+        "records",
+        "Records of decisions: list, show, export, import, purge, and how they ended.",
+    ),
     "route-mcts": (
         "router.cli.route_mcts",
         "route_mcts",
