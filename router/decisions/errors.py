@@ -7,7 +7,7 @@ RouterError
     ├── RecordConflictError                     something else was said of this record before
     └── StoreError                              the file cannot be used now; says which kind
 
-A message never holds a text of a record, a key, or a path of this machine.
+A message never holds a text of a state, a key, or a path of this machine.
 """
 
 from typing import Literal

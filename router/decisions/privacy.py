@@ -78,6 +78,7 @@ class Privacy:
         self._guessed: tuple[str, ...] = ()
         self._look_again = 0.0
         self._hash_again = lru_cache(maxsize=2048)(self._hash)
+        self.look()
 
     def hash(self, text: str) -> str:
         """A keyed hash (BLAKE2b, RFC 7693) of ``text``: "h:" and 24 hexadecimal digits."""

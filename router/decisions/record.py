@@ -123,7 +123,8 @@ class DecisionRecord:
         check_name("point", self.point)
         check_mode(self.text)
         if (self.state is None) != (self.text == "none"):
-            raise RecordFieldError("state", self.state, f"one that fits text {self.text!r}")
+            got = "none" if self.state is None else "one"
+            raise RecordFieldError("state", got, f"what fits text {self.text!r}")
         if self.validation not in get_args(Validation):
             raise RecordFieldError(
                 "validation", self.validation, "one of " + ", ".join(get_args(Validation))
