@@ -115,7 +115,7 @@ class _Writers:
         self._rng = rng
         self._rate = rate
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["experiments.record_crash"])
+        self._context.set_forkserver_preload(["experiments.bar", "router.decisions.store"])
         self._selector = selectors.DefaultSelector()
         self._next_kill = rng.expovariate(rate)
 

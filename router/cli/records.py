@@ -303,11 +303,15 @@ def _ask(question: str, *, yes: bool) -> None:
     """Go on only if the person says so."""
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not _can_ask():
         _refuse("purge", "nobody can be asked here: wanted --yes")
     if not click.confirm(question, err=True):
         click.echo("nothing was deleted")
         sys.exit(0)
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
 
 
 def _user() -> str:

@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -117,10 +118,16 @@ def test_sets_met_before_are_not_hashed_again_and_never_mixed_up() -> None:
     sets = OptionSets(prepare, size=2)  # type: ignore[arg-type]
     tools = list(TOOLS)
     assert sets.of(tools) is sets.of(tuple(tools))
+    assert sets.of([replace(tool) for tool in tools]) is sets.of(tools)
     assert prepared == 1
+    for schema in ({"n": 1}, {"n": 1.0}, {"n": True}):
+        made = sets.of([ToolDescriptor("a", "b", schema=schema)])
+        assert made.key == option_set([ToolDescriptor("a", "b", schema=schema)]).key
+    proxy = ToolDescriptor("a", "b", schema=MappingProxyType({"n": 1}))
+    assert sets.of([proxy]).key == option_set([ToolDescriptor("a", "b", schema={"n": 1})]).key
     for i in range(200):  # short-lived descriptors may get the identity of dead ones
-        made = [ToolDescriptor(f"tool_{i}", "x")]
-        assert sets.of(made).names == (f"tool_{i}",)
+        short_lived = [ToolDescriptor(f"tool_{i}", "x")]
+        assert sets.of(short_lived).names == (f"tool_{i}",)
 
 
 def test_a_pick_among_the_options_is_accepted_and_its_own_win() -> None:
