@@ -33,6 +33,16 @@ KINDS: Final[dict[int, StoreTrouble]] = {
     sqlite3.SQLITE_CORRUPT: "corrupt",
     sqlite3.SQLITE_NOTADB: "corrupt",
 }
+UNUSABLE: Final = (
+    UnicodeEncodeError,
+    OverflowError,
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+)
+"""What a value that does not fit its column ends in."""
+
 WAL_LIMIT: Final = 64 << 20
 """Bytes to which the write-ahead log is cut when it starts anew."""
 RETRY_SECONDS: Final = 0.003
@@ -85,33 +95,21 @@ class Database:
         self._reading = reading
         self._connection: sqlite3.Connection | None = None
         self._opened: tuple[int, int] | None = None
-        self._wait = busy_seconds
         tell_after_fork(self)
 
-    def connection(self, wait_seconds: float | None = None) -> sqlite3.Connection:
-        """The connection, in autocommit mode.
-
-        Args:
-            wait_seconds: how long its next statements wait for other processes; None: the default.
-
-        Raises:
-            StoreError: the file cannot be used.
-        """
-        wait = self._busy_seconds if wait_seconds is None else wait_seconds
+    def connection(self) -> sqlite3.Connection:
+        """The connection, in autocommit mode; raises ``StoreError`` if the file cannot be used."""
         if self._connection is not None and _identity(self.path) != self._opened:
             self.close()
         if self._connection is None:
-            self._connection = self._open_or_set_aside(wait)
-        if wait != self._wait:
-            self._connection.execute(f"PRAGMA busy_timeout = {round(wait * 1e3)}")
-            self._wait = wait
+            self._connection = self._open_or_set_aside()
         return self._connection
 
     @contextlib.contextmanager
-    def transaction(self, wait_seconds: float | None = None) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing; errors of SQLite become ``StoreError``."""
         with self.lock, self.errors():
-            connection = self.connection(wait_seconds)
+            connection = self.connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -123,18 +121,19 @@ class Database:
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """Errors of SQLite within become ``StoreError``."""
+        """Errors of SQLite within become ``StoreError``, and the connection is given up unless the
+        file was only busy; values that do not fit the file become ``RecordFieldError``.
+        """
         try:
             yield
+        except UNUSABLE as error:
+            wanted = "texts in UTF-8 and numbers, as its types say"
+            raise RecordFieldError("record", type(error).__name__, wanted) from None
         except (sqlite3.Error, OSError) as error:
-            raise self.trouble(error) from None
-
-    def trouble(self, error: Exception) -> StoreError:
-        """What ``error`` means; the connection is given up unless the file was only busy."""
-        found = as_store_error(error)
-        if found.kind != "busy":
-            self.close()
-        return found
+            found = as_store_error(error)
+            if found.kind != "busy":
+                self.close()
+            raise found from None
 
     def set_aside(self) -> bool:
         """Move a damaged file away; whether a new one can be begun now."""
@@ -143,7 +142,7 @@ class Database:
         self.close()
         return _set_aside(self.path, self._opened)
 
-    def checkpoint(self, wait_seconds: float | None = None) -> None:
+    def checkpoint(self) -> None:
         """Copy the write-ahead log into the file, while no other connection can write.
 
         SQLite up to 3.51.2 can damage a file if one connection begins the log anew at the very
@@ -151,8 +150,8 @@ class Database:
         connection of ours checkpoints by itself, and this one is made under the lock of writers,
         which a second connection holds.
         """
-        connection = self.connection(wait_seconds)
-        holder = sqlite3.connect(self.path, isolation_level=None, timeout=self._wait)
+        connection = self.connection()
+        holder = sqlite3.connect(self.path, isolation_level=None, timeout=self._busy_seconds)
         try:
             holder.execute("PRAGMA wal_autocheckpoint = 0")
             holder.execute("BEGIN IMMEDIATE")
@@ -177,24 +176,23 @@ class Database:
         self.lock = threading.RLock()
         _opening = threading.Lock()
 
-    def _open_or_set_aside(self, wait: float) -> sqlite3.Connection:
+    def _open_or_set_aside(self) -> sqlite3.Connection:
         try:
-            return self._open(wait)
+            return self._open()
         except (sqlite3.Error, OSError) as error:
             found = as_store_error(error)
             if found.kind != "corrupt" or not self.set_aside():
                 raise found from None
         try:
-            return self._open(wait)
+            return self._open()
         except (sqlite3.Error, OSError) as error:
             raise as_store_error(error) from None
 
-    def _open(self, wait: float) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         with _opening:
             if not self._reading:
                 prepare(self.path)
-            self._wait = wait
-            deadline = time.monotonic() + wait
+            deadline = time.monotonic() + self._busy_seconds
             while True:
                 try:
                     return self._open_for_reading() if self._reading else self._open_once("rw")
@@ -223,7 +221,7 @@ class Database:
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
             uri=True,
-            timeout=self._wait,
+            timeout=self._busy_seconds,
             isolation_level=None,
             check_same_thread=False,
         )

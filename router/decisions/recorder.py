@@ -43,14 +43,14 @@ class Recorder:
     that a bad disk costs next to nothing.
 
     Args:
-        store: a store, or the path of its file.
+        store: a store, or the path of its file; written to through a connection of its own.
         text: how the texts of states are kept: "full", "hashed" or "none"; see ``Privacy``.
         enabled: False: nothing is recorded.
         background: write in a thread: a decision then waits for no disk, and the death of the
             process by a signal takes the records that wait, at most ``queue_size``. ``close`` and
             the normal end of the process write them.
         queue_size: most records that wait; more are dropped and counted ("queue_full").
-        busy_seconds: how long a record waits for other processes, >= 0.
+        busy_seconds: how long a decision waits for other processes at most, >= 0.
         key_variables: environment variables, beside the known ones, that hold secrets.
         clock: monotonic seconds.
 
@@ -66,15 +66,15 @@ class Recorder:
         *,
         background: bool = False,
         queue_size: int = 1024,
-        busy_seconds: float = 0.05,
+        busy_seconds: float = 0.1,
         key_variables: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         check_mode(text)
         self.store = store if isinstance(store, RecordStore) else RecordStore(store)
         self.enabled = enabled
+        self._file = self.store.again(busy_seconds)
         self._text = text
-        self._busy_seconds = busy_seconds
         self._key_variables = key_variables
         self._clock = clock
         self._writer = Writer[_Job](self._do, queue_size) if background else None
@@ -152,14 +152,14 @@ class Recorder:
     def attach(self, record_id: str | None, outcome: Outcome) -> None:
         """As ``RecordStore.attach``, of a record of this recorder or any other; None: nothing."""
         if record_id is not None and self.enabled:
-            self._later(lambda: self.store.attach(record_id, outcome))
+            self._later(lambda: self._file.attach(record_id, outcome))
 
     def set_fallback(
         self, record_id: str | None, fallback: Fallback, *, validation: Validation = "accepted"
     ) -> None:
         """As ``RecordStore.set_fallback``; None: nothing."""
         if record_id is not None and self.enabled:
-            self._later(lambda: self.store.set_fallback(record_id, fallback, validation=validation))
+            self._later(lambda: self._file.set_fallback(record_id, fallback, validation=validation))
 
     def flush(self) -> bool:
         """Wait until all that was recorded is written, for at most five seconds; whether it is."""
@@ -169,6 +169,7 @@ class Recorder:
         """Write what waits, and close the file; a later record opens it again."""
         if self._writer is not None:
             self._writer.close()
+        self._file.close()
         self.store.close()
 
     def after_fork(self) -> None:
@@ -200,7 +201,7 @@ class Recorder:
     def _add_all(self, asked: Sequence["_Asked"]) -> None:
         try:
             records = [self._record(one) for one in asked]
-            self.store.add_many(records, wait_seconds=self._busy_seconds)
+            self._file.add_many(records)
         except RecordFieldError:
             if len(asked) == 1:
                 raise
@@ -213,7 +214,7 @@ class Recorder:
     def _record(self, one: "_Asked") -> DecisionRecord:
         with self._lock:
             if self._privacy is None or self._options is None:
-                self._privacy = Privacy(self._text, self.store.key, self._key_variables)
+                self._privacy = Privacy(self._text, self._file.key, self._key_variables)
                 self._options = OptionSets(self._privacy.options)
             if self._privacy.look():
                 self._options.forget()

@@ -57,13 +57,13 @@ class Pruned:
     bytes: int
 
 
-def tend(database: Database, retention: Retention, wait_seconds: float | None) -> None:
+def tend(database: Database, retention: Retention) -> None:
     """One step of upkeep, of bounded work: checkpoint, at most 512 records, some pages."""
     with database.lock, database.errors():
-        database.checkpoint(wait_seconds)
-        with database.transaction(wait_seconds) as connection:
+        database.checkpoint()
+        with database.transaction() as connection:
             _delete_beyond(connection, retention)
-        give_back(database.connection(wait_seconds), VACUUM_PAGES)
+        give_back(database.connection(), VACUUM_PAGES)
 
 
 def prune(database: Database, retention: Retention) -> Pruned:
@@ -101,7 +101,7 @@ def purge(database: Database, where: str, given: Sequence[Any]) -> Pruned:
 
 def shrink(database: Database) -> None:
     """Give every free page back to the file system."""
-    while give_back(database.connection(), 16 * VACUUM_PAGES):
+    while give_back(database.connection(), 4 * VACUUM_PAGES):
         database.checkpoint()
     database.checkpoint()
 

@@ -16,7 +16,6 @@ from router.decisions.amend import (
 )
 from router.decisions.database import Database, Synchronous
 from router.decisions.errors import (
-    RecordFieldError,
     StoreError,
     UnknownRecordError,
 )
@@ -78,6 +77,7 @@ class RecordStore:
     ) -> None:
         self.path = Path(path)
         self.retention = retention or Retention()
+        self._synchronous: Synchronous = synchronous
         self._database = Database(
             self.path, busy_seconds=busy_seconds, synchronous=synchronous, reading=reading
         )
@@ -97,24 +97,27 @@ class RecordStore:
         """What records hold in place of this session's id."""
         return Privacy("none", self.key).hash(session)
 
-    def add(self, record: DecisionRecord, *, wait_seconds: float | None = None) -> bool:
-        """Write a record; False if one with its id is there already. Its outcome is not written.
+    def again(self, busy_seconds: float) -> "RecordStore":
+        """Another connection to the same file, which waits for others for so long."""
+        return RecordStore(
+            self.path,
+            busy_seconds=busy_seconds,
+            synchronous=self._synchronous,
+            retention=self.retention,
+        )
 
-        Args:
-            record: see ``DecisionRecord``.
-            wait_seconds: how long to wait for other processes; None: the store's own.
+    def add(self, record: DecisionRecord) -> bool:
+        """Write a record; False if one with its id is there already. Its outcome is not written.
 
         Raises:
             StoreError: it was not written.
-            RecordFieldError: a text cannot be written as UTF-8.
+            RecordFieldError: a field has a value that the file cannot hold.
         """
-        return bool(self._write(lambda: self._add([record], wait_seconds)))
+        return bool(self._write(lambda: self._add([record])))
 
-    def add_many(
-        self, records: Sequence[DecisionRecord], *, wait_seconds: float | None = None
-    ) -> list[str]:
+    def add_many(self, records: Sequence[DecisionRecord]) -> list[str]:
         """As ``add``, all in one transaction; the ids of those that were new."""
-        return self._write(lambda: self._add(records, wait_seconds))
+        return self._write(lambda: self._add(records))
 
     def get(self, record_id: str) -> DecisionRecord:
         """The record of this id, or the only one whose id begins with these (4 or more) digits.
@@ -265,25 +268,24 @@ class RecordStore:
         with self._database.lock:
             for last in (None, self._database.set_aside):
                 try:
-                    return action()
-                except (sqlite3.Error, OSError, StoreError) as error:
-                    trouble = self._database.trouble(error)
-                except (UnicodeEncodeError, OverflowError) as error:
-                    raise RecordFieldError("record", type(error).__name__, "UTF-8") from None
+                    with self._database.errors():
+                        return action()
+                except StoreError as error:
+                    trouble = error
                 if trouble.kind != "corrupt" or (last is not None and not last()):
                     raise trouble
             return action()
 
-    def _add(self, records: Sequence[DecisionRecord], wait_seconds: float | None) -> list[str]:
+    def _add(self, records: Sequence[DecisionRecord]) -> list[str]:
         if len(records) == 1:  # one statement, where the options are known: the usual case
             (record,) = records
             row = (*row_of(record), record.options.key)
-            cursor = self._database.connection(wait_seconds).execute(_INSERT, row)
+            cursor = self._database.connection().execute(_INSERT, row)
             if cursor.rowcount == 1:
-                self._tend(cursor.lastrowid or 0, 1, wait_seconds)
+                self._tend(cursor.lastrowid or 0, 1)
                 return [record.id]
         new, last = [], 0
-        with self._database.transaction(wait_seconds) as connection:
+        with self._database.transaction() as connection:
             for record in records:
                 row = (*row_of(record), record.options.key)
                 cursor = connection.execute(_INSERT, row)
@@ -292,7 +294,7 @@ class RecordStore:
                 if cursor.rowcount == 1:
                     new.append(record.id)
                     last = cursor.lastrowid or 0
-        self._tend(last, len(new), wait_seconds)
+        self._tend(last, len(new))
         return new
 
     def _add_options(self, connection: sqlite3.Connection, options: OptionSet) -> bool:
@@ -304,12 +306,12 @@ class RecordStore:
         connection.execute("INSERT INTO option_set VALUES (?, ?, ?)", row)
         return True
 
-    def _tend(self, last: int, new: int, wait_seconds: float | None) -> None:
+    def _tend(self, last: int, new: int) -> None:
         """Upkeep, each time a multiple of 256 is passed, whichever process passes it."""
         if last // TEND_EVERY == (last - new) // TEND_EVERY:
             return
         try:
-            tend(self._database, self.retention, wait_seconds)
+            tend(self._database, self.retention)
         except StoreError as error:  # the record is safe; the next one that comes by tries again
             log.debug("upkeep of the records was put off: %s", error.kind)
 

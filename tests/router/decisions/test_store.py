@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -227,14 +228,18 @@ def test_any_text_survives(shared: RecordStore, goal: str, label: str) -> None:
     assert shared.get(made.id) == made
 
 
-def test_a_name_that_is_no_utf8_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_value_that_the_file_cannot_hold_is_refused(tmp_path: Path) -> None:
     decision = RouteDecision("\ud800", None, 1.0, {"\ud800": 1.0}, source="obvious")
     tools = [ToolDescriptor("\ud800", "x")]
     with store_in(tmp_path) as store:
         made = DecisionRecord.from_decision("tool", STATE, tools, decision, PRIVATE)
         with pytest.raises(RecordFieldError, match="record: got 'UnicodeEncodeError'"):
             store.add(made)
+        for add in (store.add, lambda one: store.add_many([one, record()])):
+            with pytest.raises(RecordFieldError, match="record: got 'ProgrammingError'"):
+                add(record(replace(PICK, latency_ms=Decimal(1))))  # type: ignore[arg-type]
         assert store.add(record())
+        assert store.count() == 1
 
 
 def test_file_folder_and_key_are_for_their_owner_alone(tmp_path: Path) -> None:

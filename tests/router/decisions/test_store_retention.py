@@ -107,10 +107,3 @@ def test_what_was_purged_is_gone_from_the_files(tmp_path: Path) -> None:
         for path in tmp_path.iterdir():
             assert b"private" not in path.read_bytes(), path.name
         assert store.check() == []
-
-
-def test_deletion_is_in_steps_that_let_others_write(tmp_path: Path) -> None:
-    with store_in(tmp_path) as store:
-        store.add_many([aged(40, i) for i in range(1500)])
-        assert store.prune(max_age_days=30).records == 1500
-        assert store.count() == 0
