@@ -27,6 +27,7 @@ Synchronous = Literal["normal", "full"]
 KINDS: Final[dict[int, StoreTrouble]] = {
     sqlite3.SQLITE_BUSY: "busy",
     sqlite3.SQLITE_LOCKED: "busy",
+    sqlite3.SQLITE_IOERR_DELETE_NOENT: "busy",  # another process was faster
     sqlite3.SQLITE_FULL: "full",
     sqlite3.SQLITE_READONLY: "read_only",
     sqlite3.SQLITE_CANTOPEN: "missing",
@@ -140,7 +141,7 @@ class Database:
         if self._reading:
             return False
         self.close()
-        return _set_aside(self.path, self._opened)
+        return _set_aside(self.path, self._opened, self._busy_seconds)
 
     def checkpoint(self) -> None:
         """Copy the write-ahead log into the file, while no other connection can write.
@@ -189,18 +190,30 @@ class Database:
             raise as_store_error(error) from None
 
     def _open(self) -> sqlite3.Connection:
+        deadline = time.monotonic() + self._busy_seconds
         with _opening:
-            if not self._reading:
-                prepare(self.path)
-            deadline = time.monotonic() + self._busy_seconds
             while True:
+                before = _identity(self.path)
                 try:
-                    return self._open_for_reading() if self._reading else self._open_once("rw")
-                except sqlite3.OperationalError as error:
-                    # Of several that make the file at once all but one are refused without a wait.
-                    if as_store_error(error).kind != "busy" or time.monotonic() >= deadline:
+                    if self._reading:
+                        return self._open_for_reading()
+                    prepare(self.path)
+                    return self._open_once("rw")
+                except (sqlite3.Error, OSError) as error:
+                    if not self._passes(error, before) or time.monotonic() >= deadline:
                         raise
                 time.sleep(RETRY_SECONDS)
+
+    def _passes(self, error: Exception, before: tuple[int, int] | None) -> bool:
+        """Whether it is worth to try again: of several processes that make the file at once all
+        but one are refused without a wait, and while one moves a damaged file aside, the others
+        find it gone or changed.
+        """
+        if as_store_error(error).kind == "busy":
+            return True
+        now = _identity(self.path)
+        gone = now is None and isinstance(error, sqlite3.Error)
+        return not self._reading and (now != before or gone)
 
     def _open_for_reading(self) -> sqlite3.Connection:
         """As it can be had: with locks; from a place that may not be written; or frozen."""
@@ -258,7 +271,8 @@ def as_store_error(error: Exception) -> StoreError:
         kind = ERRNOS.get(error.errno or 0, "io")
         return StoreError(kind, error.strerror or type(error).__name__)
     name = getattr(error, "sqlite_errorname", type(error).__name__)
-    return StoreError(KINDS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "io"), name)
+    code = getattr(error, "sqlite_errorcode", 0)
+    return StoreError(KINDS.get(code) or KINDS.get(code & 0xFF, "io"), name)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -270,14 +284,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _set_aside(path: Path, broken: tuple[int, int] | None) -> bool:
-    """Move ``broken`` and its log away, once; False if another process is about it or it fails."""
+def _set_aside(path: Path, broken: tuple[int, int] | None, seconds: float) -> bool:
+    """Move ``broken`` and its log away, one process at a time; whether it is away."""
     try:
         lock = os.open(path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     except OSError:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _flock(lock, time.monotonic() + seconds)
         if broken is None or _identity(path) != broken:
             return True
         aside = f"{path.name}.corrupt-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
@@ -291,3 +305,14 @@ def _set_aside(path: Path, broken: tuple[int, int] | None) -> bool:
         return False
     finally:
         os.close(lock)
+
+
+def _flock(descriptor: int, deadline: float) -> None:
+    """Lock a file for this process alone; raises ``OSError`` if that is not possible in time."""
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(RETRY_SECONDS)

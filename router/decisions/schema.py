@@ -73,12 +73,13 @@ def version_of(connection: sqlite3.Connection) -> int:
     Raises:
         StoreError: "newer" than this package knows, or "foreign": not a file of records.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application != APPLICATION_ID:
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if application or tables or version:
-            raise StoreError("foreign", "the file is an SQLite database, but not one of records")
+    # In one statement, and so at one moment: another process may be making the file.
+    version, application, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
+    if application != APPLICATION_ID and (application or tables or version):
+        raise StoreError("foreign", "the file is an SQLite database, but not one of records")
     if version > len(STEPS):
         raise StoreError(
             "newer", f"the file has version {version}, this package knows up to {len(STEPS)}"

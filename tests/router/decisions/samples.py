@@ -70,22 +70,40 @@ def record(
 
 def forked(action: Callable[[], object]) -> str:
     """What ``action`` returns in a forked child, as text; the name of what it raises."""
+    return forked_together(action, 1)[0]
+
+
+def forked_together(action: Callable[[], object], count: int) -> list[str]:
+    """As ``forked``, of several children that begin at the same moment."""
+    start_read, start_write = os.pipe()
+    children = [_fork(action, start_read) for _ in range(count)]
+    os.write(start_write, b"x" * count)
+    told = []
+    for child, read in children:
+        with os.fdopen(read) as pipe:
+            told.append(pipe.read())
+        os.waitpid(child, 0)
+    os.close(start_read)
+    os.close(start_write)
+    return told
+
+
+def _fork(action: Callable[[], object], start: int) -> tuple[int, int]:
     read, write = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the runner of tests has threads
         child = os.fork()
-    if child == 0:
-        try:
-            told = str(action())
-        except BaseException as error:
-            told = f"{type(error).__name__}: {error}"
-        os.write(write, told.encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        told = pipe.read()
-    os.waitpid(child, 0)
-    return told
+    if child:
+        os.close(write)
+        return child, read
+    try:
+        os.read(start, 1)
+        told = str(action())
+    except BaseException as error:
+        told = f"{type(error).__name__}: {error}"
+    with os.fdopen(write, "w") as pipe:
+        pipe.write(told)
+    os._exit(0)
 
 
 def store_in(folder: Path, **more: Any) -> RecordStore:

@@ -185,26 +185,20 @@ def test_a_folder_that_cannot_be_made_disturbs_no_decision() -> None:
 
 def test_a_full_disk_disturbs_no_decision(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
-    code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"
-        "from tests.router.decisions.samples import *\n"
-        "from router.decisions.recorder import Recorder\n"
-        f"kept = Recorder({str(tmp_path / 'records.db')!r}, text='full')\n"
-        "ids = [kept.record('tool', STATE, TOOLS, PICK) for _ in range(2000)]\n"
-        "print(*kept.counts, *filter(None, ids))"
-    )
-    assert resource.RLIMIT_FSIZE is not None
-    ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.count("not recorded") <= 3
-    words = ended.stdout.split()
-    ids = [word for word in words if len(word) == 32]
+
+    def limited() -> str:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+        kept = recorder(tmp_path, text="full")
+        ids = [kept.record("tool", STATE, TOOLS, PICK) for _ in range(2000)]
+        kept.close()
+        return " ".join([*kept.counts, *filter(None, ids)])
+
+    words = forked(limited).split()
+    ids = {word for word in words if len(word) == 32}
     assert {"written", "paused"} <= set(words)
     assert {"io", "full"} & set(words)
     with store_in(tmp_path) as store:
-        assert {one.id for one in store.records()} == set(ids)
+        assert {one.id for one in store.records()} == ids
         assert store.check() == []
 
 

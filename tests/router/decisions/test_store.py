@@ -3,8 +3,6 @@
 import os
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,13 +28,12 @@ from tests.router.decisions.samples import (
     PRIVATE,
     STATE,
     forked,
+    forked_together,
     record,
     records,
     store_in,
     texts,
 )
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -320,24 +317,23 @@ def test_threads_share_one_store(tmp_path: Path) -> None:
         assert store.check() == []
 
 
-def test_processes_that_make_the_file_at_the_same_moment_all_succeed(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.stdin.readline()\n"
-        "from tests.router.decisions.samples import *\n"
-        f"store = RecordStore({str(tmp_path / 'records.db')!r}, busy_seconds=30.0)\n"
-        "print(len(store.key), [store.add(record()) for _ in range(20)].count(True))"
-    )
-    many = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], cwd=ROOT, text=True, stdin=-1, stdout=-1, stderr=-1
-        )
-        for _ in range(6)
-    ]
-    ends = [process.communicate("go\n") for process in many]
-    assert [out.strip() for out, _ in ends] == ["32 20"] * 6, ends
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("damaged", [False, True])
+def test_processes_that_make_the_file_at_the_same_moment_all_succeed(
+    tmp_path: Path, damaged: bool
+) -> None:
+    if damaged:
+        (tmp_path / "records.db").write_bytes(b"garbage" * 1000)
+
+    def write() -> str:
+        store = store_in(tmp_path, busy_seconds=30.0)
+        return f"{len(store.key)} {[store.add(record()) for _ in range(20)].count(True)}"
+
+    assert forked_together(write, 6) == ["32 20"] * 6
     with store_in(tmp_path) as store:
         assert store.count() == 120
         assert store.check() == []
+    assert len(list(tmp_path.glob("records.db.corrupt-*"))) == damaged
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,33 +13,19 @@ from router.decisions.errors import RecordError, StoreError
 from router.decisions.store import RecordStore
 from tests.router.decisions.samples import forked, record, store_in
 
-ROOT = Path(__file__).parents[3]
 
-WRITE_MANY = """
-from tests.router.decisions.samples import *
-from router.decisions.errors import StoreError
-store = RecordStore({path!r})
-acknowledged = []
-try:
-    for _ in range(20_000):
-        one = record()
-        store.add(one)
-        acknowledged.append(one.id)
-except StoreError as error:
-    print(error.kind, *acknowledged)
-else:
-    print("never", *acknowledged)
-"""
-
-
-def run(code: str, before: Callable[[], None] | None = None) -> list[str]:
-    """The words that a process of its own prints."""
-    command = [sys.executable, "-c", code]
-    ended = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, preexec_fn=before, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout.split()
+def written_until_it_fails(folder: Path) -> str:
+    """The kind of trouble that ends the writing, and the ids that were acknowledged before."""
+    acknowledged: list[str] = []
+    with store_in(folder) as store:
+        try:
+            while len(acknowledged) < 20_000:
+                one = record()
+                store.add(one)
+                acknowledged.append(one.id)
+        except StoreError as error:
+            return " ".join([error.kind, *acknowledged])
+    return "never"
 
 
 def kind_of(action: Callable[[], object]) -> str:
@@ -53,10 +38,11 @@ def kind_of(action: Callable[[], object]) -> str:
 def test_a_limit_on_the_size_of_files_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
 
-    def limit() -> None:
+    def limited() -> str:
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+        return written_until_it_fails(tmp_path)
 
-    kind, *acknowledged = run(WRITE_MANY.format(path=str(tmp_path / "records.db")), limit)
+    kind, *acknowledged = forked(limited).split()
     assert kind in ("full", "io")
     assert len(acknowledged) > 10
     with store_in(tmp_path) as store:
@@ -66,21 +52,18 @@ def test_a_limit_on_the_size_of_files_loses_nothing_that_was_acknowledged(tmp_pa
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(disk)]
-    mounted = subprocess.run(mount, capture_output=True, check=False)
-    if mounted.returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(tmp_path)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("no small disk can be mounted here: needs root")
     try:
-        kind, *acknowledged = run(WRITE_MANY.format(path=str(disk / "records.db")))
+        kind, *acknowledged = forked(lambda: written_until_it_fails(tmp_path)).split()
         assert kind == "full"
         assert len(acknowledged) > 10
-        with RecordStore(disk / "records.db") as store:
+        with store_in(tmp_path) as store:
             assert store.check() == []
             assert [one.id for one in store.records()] == acknowledged
     finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
 
 
 @pytest.fixture
