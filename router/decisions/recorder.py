@@ -31,6 +31,8 @@ __all__ = ["Recorder"]
 
 log = logging.getLogger("harness_router.records")
 
+BUSY_SECONDS: Final = 0.1
+THREAD_BUSY_SECONDS: Final = 5.0
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 30.0
 
@@ -50,7 +52,8 @@ class Recorder:
             process by a signal takes the records that wait, at most ``queue_size``. ``close`` and
             the normal end of the process write them.
         queue_size: most records that wait; more are dropped and counted ("queue_full").
-        busy_seconds: how long a decision waits for other processes at most, >= 0.
+        busy_seconds: how long a record waits for other processes at most, >= 0; None: 0.1, and 5
+            in a thread, for which no decision waits.
         key_variables: environment variables, beside the known ones, that hold secrets.
         clock: monotonic seconds.
 
@@ -66,14 +69,15 @@ class Recorder:
         *,
         background: bool = False,
         queue_size: int = 1024,
-        busy_seconds: float = 0.1,
+        busy_seconds: float | None = None,
         key_variables: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         check_mode(text)
         self.store = store if isinstance(store, RecordStore) else RecordStore(store)
         self.enabled = enabled
-        self._file = self.store.again(busy_seconds)
+        usual = THREAD_BUSY_SECONDS if background else BUSY_SECONDS
+        self._file = self.store.again(usual if busy_seconds is None else busy_seconds)
         self._text = text
         self._key_variables = key_variables
         self._clock = clock
