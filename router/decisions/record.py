@@ -34,7 +34,7 @@ Validation = Literal["accepted", "rejected_out_of_set", "rejected_stale", "none"
 not on offer any more; or there was no pick to check."""
 
 NO_USAGE: Final = Usage(0, 0, 0.0)
-NOT_SENT: Final = (None, "no_key", "circuit_open", "secret_in_payload")
+NOT_SENT: Final = (None, "no_key", "circuit_open", "saturated", "secret_in_payload")
 """Why a provider was not even asked."""
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from router.models import (
     Usage,
 )
 from router.tool_router import JevToolRouter
-from tests.router.scripted import Fixed
 
 TOOLS = (
     ToolDescriptor(
@@ -110,9 +109,30 @@ def store_in(folder: Path, **more: Any) -> RecordStore:
     return RecordStore(folder / "records.db", **more)
 
 
+class Shares:
+    """A local selector that gives each tool the share it is told, and "none fits" the rest."""
+
+    version = "shares@1"
+
+    def __init__(self, shares: Mapping[str, float]) -> None:
+        self._shares = shares
+
+    def select_now(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> Selection:
+        shares = {tool.name: self._shares.get(tool.name, 0.0) for tool in tools}
+        none_fits = 1.0 - sum(shares.values())
+        best = max(shares, key=shares.__getitem__)
+        tool = best if shares[best] >= none_fits else None
+        return Selection(tool, shares, none_fits, "local", self.version)
+
+    def shortlist(
+        self, state: HarnessState, tools: Sequence[ToolDescriptor], size: int
+    ) -> list[int]:
+        return list(range(len(tools)))[:size]
+
+
 def routed(weights: dict[str, float], config: RoutingConfig | None = None) -> RouteDecision:
     """What the router decides of ``TOOLS`` if its local selector gives these shares."""
-    router = JevToolRouter(config=config, selector=Fixed(weights))
+    router = JevToolRouter(config=config, selector=Shares(weights))
     return asyncio.run(router.route(STATE, TOOLS))
 
 

@@ -1,6 +1,5 @@
 """The recorder: a decision goes on whatever happens to its record, and what happened is counted."""
 
-import asyncio
 import logging
 import os
 import sqlite3
@@ -18,10 +17,8 @@ from router.decisions.record import Fallback, Thresholds
 from router.decisions.recorder import Recorder
 from router.decisions.store import RecordStore
 from router.gate import pass_gate
-from router.models import RouteDecision, ToolDescriptor
-from router.tool_router import JevToolRouter
+from router.models import ChoiceDecision, RouteDecision, Selection, ToolDescriptor
 from tests.router.decisions.samples import PICK, STATE, TOOLS, forked, store_in
-from tests.router.scripted import Scripted, sure_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -39,8 +36,11 @@ def hold(path: Path) -> sqlite3.Connection:
 
 def test_a_decision_of_the_router_is_recorded_and_can_be_gated_again(tmp_path: Path) -> None:
     config = RoutingConfig(direct_execution_threshold=0.95)
-    provider = Scripted(sure_of("edit_file", 0.93))
-    decision = asyncio.run(JevToolRouter(provider, config).route(STATE, TOOLS))
+    by_name = {tool.name: tool for tool in TOOLS}
+    shares = {"read_file": 0.03, "edit_file": 0.93, "delete_all": 0.01}
+    answer = ChoiceDecision("edit_file", {**shares, "none_of_these": 0.03}, 0.91, "m-1", "r-1")
+    asked = Selection("edit_file", shares, 0.03, "jev", "jev@1", answer, why=("it says so",))
+    decision = pass_gate(asked, by_name, config, source="jev")
     kept = recorder(tmp_path, text="full")
     record_id = kept.record(
         "tool", STATE, TOOLS, decision, session="s", thresholds=Thresholds.of(config)
@@ -53,10 +53,10 @@ def test_a_decision_of_the_router_is_recorded_and_can_be_gated_again(tmp_path: P
     assert found.thresholds == Thresholds.of(config)
     assert found.prompt_hash is not None
     selection = found.selection()
-    assert selection is not None
-    by_name = {tool.name: tool for tool in TOOLS}
+    assert selection == asked
     again = pass_gate(selection, by_name, config, source=found.decision.source)
-    assert replace(again, latency_ms=decision.latency_ms) == decision
+    assert again == decision
+    assert selection is not None
     looser = pass_gate(selection, by_name, RoutingConfig(), source=found.decision.source)
     assert looser.tool == "edit_file"
     kept.close()
