@@ -28,7 +28,7 @@ def add_outcome(
 def check_right(outcome: Outcome, options: OptionSet) -> None:
     """Raise ``RecordFieldError`` if ``outcome.right`` names what was not on offer."""
     for name in outcome.right or ():
-        if name not in options.names:
+        if name not in options.known:
             raise RecordFieldError("right", name, "an option that was on offer")
 
 

@@ -233,11 +233,18 @@ def _fallback(given: object) -> Fallback | None:
     return fallback
 
 
+_ENCODER: Final = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+_ESCAPING: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
 def dumps(given: object) -> str:
     """JSON text in one line; what UTF-8 cannot say (half of a surrogate pair) is escaped."""
-    text = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(given, separators=(",", ":"), allow_nan=False)
+    text = _ENCODER.encode(given)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return _ESCAPING.encode(given)
     return text

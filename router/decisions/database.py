@@ -85,6 +85,7 @@ class Database:
     def __init__(
         self, path: Path, *, busy_seconds: float, synchronous: Synchronous, reading: bool
     ) -> None:
+        self._connection: sqlite3.Connection | None = None
         if synchronous not in ("normal", "full"):
             raise RecordFieldError("synchronous", synchronous, "normal or full")
         if not in_range(busy_seconds, 3600.0):
@@ -94,7 +95,6 @@ class Database:
         self._busy_seconds = busy_seconds
         self._synchronous = synchronous
         self._reading = reading
-        self._connection: sqlite3.Connection | None = None
         self._opened: tuple[int, int] | None = None
         tell_after_fork(self)
 
@@ -167,6 +167,9 @@ class Database:
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
+
+    def __del__(self) -> None:
+        self.close()
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connection and locks alone."""

@@ -32,12 +32,14 @@ class OptionSet:
         set_hash: digest of the options in any order, 32 hexadecimal digits: what thresholds are
             keyed on.
         names: of ``tools``, in their order.
+        known: the same as a set.
     """
 
     tools: tuple[ToolDescriptor, ...] = field(compare=False, repr=False)
     key: bytes
     set_hash: str
     names: tuple[str, ...] = field(compare=False)
+    known: frozenset[str] = field(compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.tools)
@@ -63,13 +65,13 @@ def option_set(tools: Sequence[ToolDescriptor]) -> OptionSet:
         RecordFieldError: a name stands twice, or a schema is not JSON.
     """
     names = tuple(tool.name for tool in tools)
-    if len(set(names)) < len(names):
+    known = frozenset(names)
+    if len(known) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise RecordFieldError("options", twice, "names that differ")
     digests = [_digest(_canonical(tool)) for tool in tools]
-    return OptionSet(
-        tuple(tools), _digest(b"".join(digests)), _digest(b"".join(sorted(digests))).hex(), names
-    )
+    set_hash = _digest(b"".join(sorted(digests))).hex()
+    return OptionSet(tuple(tools), _digest(b"".join(digests)), set_hash, names, known)
 
 
 def options_from_json(given: object) -> OptionSet:

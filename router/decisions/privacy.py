@@ -5,7 +5,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -73,11 +73,14 @@ class Privacy:
             raise RecordFieldError("key", f"{len(key)} bytes", f"{KEY_BYTES} bytes")
         self.mode = mode
         self._key = key
-        self._variables = (*KEY_VARIABLES, *variables)
-        self._known: tuple[str, ...] = ()
+        self._variables = [os.fsencode(name) for name in (*KEY_VARIABLES, *variables)]
+        self._raw: list[bytes | None] = []
+        self._secrets: tuple[str, ...] = ()
         self._guessed: tuple[str, ...] = ()
         self._look_again = 0.0
+        # What was seen before is likely to come again, the actions of the last steps above all.
         self._hash_again = lru_cache(maxsize=2048)(self._hash)
+        self._hash_action = lru_cache(maxsize=512)(self._hashed_action)
         self.look()
 
     def hash(self, text: str) -> str:
@@ -90,14 +93,20 @@ class Privacy:
 
     def look(self) -> bool:
         """Look at the environment for secrets; whether they changed since the last look."""
-        before = (self._known, self._guessed)
-        self._known = tuple(_long(map(os.environ.get, self._variables), _LEAST_KNOWN))
+        # As bytes: this is asked for every record, and decoding takes most of the time.
+        raw = [os.environb.get(name) for name in self._variables]
         now = time.monotonic()
+        if raw == self._raw and now < self._look_again:
+            return False
+        self._raw = raw
+        secrets_before = self._secrets
+        known = (os.fsdecode(value) for value in raw if value is not None)
         if now >= self._look_again:
             self._look_again = now + REFRESH_SECONDS
             named = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
             self._guessed = tuple(_long(named, _LEAST_GUESSED))
-        return before != (self._known, self._guessed)
+        self._secrets = (*_long(known, _LEAST_KNOWN), *self._guessed)
+        return self._secrets != secrets_before
 
     def scrub(self, text: str) -> str:
         """``text`` with every secret replaced by "[redacted]"."""
@@ -129,16 +138,16 @@ class Privacy:
         return clean
 
     def _secrets_in(self, text: str) -> list[str]:
-        return [secret for secret in (*self._known, *self._guessed) if secret in text]
+        return [secret for secret in self._secrets if secret in text]
 
     def state(
-        self, state: HarnessState, names: Sequence[str]
+        self, state: HarnessState, names: Collection[str]
     ) -> tuple[HarnessState | None, TextMode, bool]:
         """What is kept of ``state``, under which mode, and whether a secret was taken out.
 
         Args:
             state: as the decision saw it.
-            names: of the options on offer.
+            names: of the options on offer; a set is fastest.
         """
         if self.mode == "none":
             return None, "none", False
@@ -147,8 +156,27 @@ class Privacy:
         clean = _mapped(state, self.scrub) if redacted else state
         if self.mode == "full" and len(texts) <= MOST_TEXT:
             return clean, "full", redacted
-        known = frozenset(names)
-        return _mapped(clean, lambda t: t if t in known else self.hash(t)), "hashed", redacted
+        return self._hashed(clean, names), "hashed", redacted
+
+    def _hashed(self, state: HarnessState, names: Collection[str]) -> HarnessState:
+        def change(text: str | None) -> str | None:
+            return text if text is None or text in names else self.hash(text)
+
+        return HarnessState(
+            change(state.goal) or "",
+            change(state.observation),
+            change(state.last_action),
+            [self._hash_action(action, action.tool in names) for action in state.recent_actions],
+            [change(text) or "" for text in state.constraints],
+        )
+
+    def _hashed_action(self, action: ActionSummary, named: bool) -> ActionSummary:
+        arguments = action.arguments_hash
+        return ActionSummary(
+            action.tool if named else self.hash(action.tool),
+            self.hash(action.outcome),
+            None if arguments is None else self.hash(arguments),
+        )
 
 
 def check_mode(mode: object) -> None:
@@ -195,8 +223,8 @@ def _make_key(path: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _long(values: Iterable[str | None], least: int) -> Iterator[str]:
-    stripped = (value.strip() for value in values if value is not None)
+def _long(values: Iterable[str], least: int) -> Iterator[str]:
+    stripped = (value.strip() for value in values)
     return (value for value in stripped if len(value) >= least)
 
 

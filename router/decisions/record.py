@@ -182,7 +182,7 @@ class DecisionRecord:
             options = option_set(privacy.options(options))
         if validation is None:
             validation = _validation(decision, options)
-        kept, text, redacted = privacy.state(state, options.names)
+        kept, text, redacted = privacy.state(state, options.known)
         why = tuple(map(privacy.scrub, decision.why)) if text == "full" else ()
         if decision.why != why:
             decision = replace(decision, why=why)
@@ -299,7 +299,7 @@ def fallback_of(decision: RouteDecision, validation: Validation) -> Fallback | N
 def _validation(decision: RouteDecision, options: OptionSet) -> Validation:
     if decision.tool is None:
         return "none"
-    return "accepted" if decision.tool in options.names else "rejected_out_of_set"
+    return "accepted" if decision.tool in options.known else "rejected_out_of_set"
 
 
 def _selected(decision: RouteDecision) -> str | None:
