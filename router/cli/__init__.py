@@ -11,6 +11,11 @@ __all__ = ["main"]
 COMMANDS: Final = {
     "config": ("router.cli.config", "config", "Show the settings and where each came from."),
     "route": ("router.cli.route", "route", "Choose the next tool among those on offer."),
+    "records": (
+        "router.cli.records",
+        "records",
+        "Records of decisions: list, show, export, import, purge, and how they ended.",
+    ),
     "route-mcts": (
         "router.cli.route_mcts",
         "route_mcts",
