@@ -8,6 +8,7 @@ from mcts_core import ModelTooLargeError, Search, SearchConfig, SearchResult, Se
 from mcts_core.exact import backward_induction
 from mcts_core.policy_tree import policy_tree
 from mcts_core.result import OUTCOME
+from router.catalog.checks import check_tools
 from router.config import MCTSConfig
 from router.errors import RouterError, ToolListError
 from router.mcts_result import LookaheadTree, MCTSResult
@@ -19,7 +20,6 @@ from router.worlds import (
     GraphWorld,
     SearchEnvironment,
     World,
-    check_tools,
     settled,
 )
 from simulators.asynchronous import run_async

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from router.cache import SelectionCache, decision_key
+from router.catalog.checks import check_tools
 from router.config import RoutingConfig
-from router.errors import ProviderError, ProviderErrorKind, RouterError, ToolListError
+from router.errors import ProviderError, ProviderErrorKind, RouterError
 from router.gate import pass_gate
 from router.models import (
     DecisionSource,
@@ -85,7 +86,7 @@ class JevToolRouter:
             ProviderError: in mode "jev_only": the provider had no usable answer.
         """
         started = time.perf_counter()
-        offered = _by_name(tools)
+        offered = check_tools(tools)
         decision = self._at_once(tools)
         if decision is None:
             if self._jev is None:
@@ -105,7 +106,7 @@ class JevToolRouter:
         if self._jev is not None:
             raise RouterError("route_now: got a router with a provider, wanted one without")
         started = time.perf_counter()
-        offered = _by_name(tools)
+        offered = check_tools(tools)
         decision = self._at_once(tools) or self._gated(self._stand_in(state, tools), offered)
         return _timed(decision, started)
 
@@ -152,9 +153,11 @@ class JevToolRouter:
             return _Found(kept, "cache")
         whole = time.monotonic() + jev.timeout_seconds + RESERVE_SECONDS
         deadline = whole if deadline is None else min(whole, deadline)  # NaN: whole
+        shown = self._shown(state, tools)
+        if shown is None:
+            return _Found(None, "none")
         try:
             late = _LateAnswers(self._cache, key, tools)
-            shown = self._shown(state, tools)
             selection = _over(tools, await _in_time(jev, state, shown, deadline, late))
         except ProviderError as error:
             if self.config.mode is RoutingMode.JEV_ONLY:
@@ -184,12 +187,18 @@ class JevToolRouter:
 
     def _shown(
         self, state: HarnessState, tools: Sequence[ToolDescriptor]
-    ) -> Sequence[ToolDescriptor]:
-        """What the provider sees: all tools, or of a large registry the most likely ones."""
+    ) -> Sequence[ToolDescriptor] | None:
+        """What the provider sees: all tools, or of a large registry the most likely ones; None:
+        the local selector could not say which.
+        """
         size = self.config.shortlist_size
         if len(tools) <= size:
             return tools
-        return [tools[i] for i in sorted(self._selector().shortlist(state, tools, size))]
+        try:
+            return [tools[i] for i in sorted(self._selector().shortlist(state, tools, size))]
+        except Exception as error:  # as in _stand_in
+            log.warning("the local selector failed: %s", type(error).__name__)
+            return None
 
     def _limits(self) -> tuple[object, ...]:
         config = self.config
@@ -245,18 +254,6 @@ def _timed(decision: RouteDecision, started: float) -> RouteDecision:
         milliseconds,
     )
     return replace(decision, latency_ms=milliseconds)
-
-
-def _by_name(tools: Sequence[ToolDescriptor]) -> dict[str, ToolDescriptor]:
-    offered = {tool.name: tool for tool in tools}
-    if len(offered) < len(tools) or any(not name.strip() for name in offered):
-        seen: set[str] = set()
-        for i, tool in enumerate(tools):
-            if not tool.name.strip() or tool.name in seen:
-                wanted = "a name not used before" if tool.name.strip() else "a name"
-                raise ToolListError(f"tools[{i}].name: got {tool.name!r}, wanted {wanted}")
-            seen.add(tool.name)
-    return offered
 
 
 def _obvious(tool: ToolDescriptor) -> RouteDecision:

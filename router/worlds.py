@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 from mcts_core.native import SimulatorHandle
 from mcts_core.simulator import SimulatedStep
-from router.errors import ToolListError
+from router.catalog.checks import check_tools
 from router.models import HarnessState, RiskLevel, ToolDescriptor
 from router.prior import Prior
 from simulators.graph import CompiledGraph, GraphState, GraphTool
 from simulators.python import PythonSimulator
 
-__all__ = ["EnvironmentWorld", "GraphWorld", "SearchEnvironment", "World", "check_tools"]
+__all__ = ["EnvironmentWorld", "GraphWorld", "SearchEnvironment", "World"]
 
 AskPrior = Callable[[HarnessState, Sequence[ToolDescriptor]], Awaitable[Prior]]
 
@@ -146,19 +146,6 @@ class GraphWorld:
             return ""
         found = self.states[state]
         return f"{found.id}: {found.observation}" if found.observation else found.id
-
-
-def check_tools(tools: Sequence[ToolDescriptor]) -> None:
-    """Raise ``ToolListError`` if a name is blank or offered twice."""
-    seen: dict[str, int] = {}
-    for i, tool in enumerate(tools):
-        if not tool.name.strip():
-            raise ToolListError(f"tools[{i}].name: got {tool.name!r}, wanted a name")
-        if tool.name in seen:
-            raise ToolListError(
-                f"tools[{i}].name: {tool.name!r} is offered already, as tools[{seen[tool.name]}]"
-            )
-        seen[tool.name] = i
 
 
 async def settled(answer: Any) -> Any:

@@ -117,4 +117,5 @@ def seen(value: object) -> str:
         return "a number"
     if isinstance(value, Mapping):
         return "an object"
-    return "a list" if isinstance(value, (list, tuple)) else f"a {type(value).__name__}"
+    kind = "list" if isinstance(value, (list, tuple)) else type(value).__name__
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"

@@ -78,7 +78,7 @@ def route(
     project: Path | None,
     **options: Any,
 ) -> None:
-    r"""Choose the next tool among those on offer, or abstain.
+    """Choose the next tool among those on offer, or abstain.
 
     With a key (OPENROUTER_API_KEY, or as `har config show` says) TypeSafe's Jev decides, without
     one the local selector. Tools are a JSON list of {name, description, category?, risk?,
@@ -88,9 +88,9 @@ def route(
 
     \b
     Example:
-      har route --goal "Fix the failing parser test" \
+      har route --goal "Fix the failing parser test" \\
         --observation "The failure points to src/parser.py" --tools examples/coding_tools.json
-    """
+    """  # noqa: D301 (click wants the character itself)
     try:
         settings = _settings(project, options)
         tools = normalise_tools(_read_tools(tools_json, tools_file))

@@ -63,7 +63,7 @@ MANY_SIMULATIONS = 1_000_000
     help="Write the tree as one self-contained page.",
 )
 def route_mcts(graph: str, levels: int, as_json: bool, html: Path | None, **options: Any) -> None:
-    r"""Look ahead in a simulation graph (JSON, from a file or stdin): which tool comes first?
+    """Look ahead in a simulation graph (JSON, from a file or stdin): which tool comes first?
 
     Exit codes: 0 decided, 3 abstained, 2 bad input (one line that names the field).
 
@@ -71,7 +71,7 @@ def route_mcts(graph: str, levels: int, as_json: bool, html: Path | None, **opti
     Example:
       har route-mcts examples/fix_failing_test.json
       my-graph-command | har route-mcts - --json
-    """
+    """  # noqa: D301 (click wants the character itself)
     try:
         parsed = read_graph(_read(graph))
         result = _search(

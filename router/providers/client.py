@@ -19,6 +19,7 @@ from router.errors import ProviderError
 from router.models import ChoiceDecision
 from router.providers.base import LateAnswer
 from router.providers.breaker import CircuitBreaker
+from router.providers.connections import CONNECTIONS, Connections
 from router.providers.dialects import dialect_named
 from router.providers.exchange import Outcome, Request, exchange, failure
 from router.providers.keys import read_key, refuse_secrets
@@ -27,15 +28,11 @@ __all__ = ["JevProvider", "OpenRouterJevProvider", "TypeSafeJevProvider"]
 
 log = logging.getLogger("harness_router.providers")
 
-CONNECTIONS: Final = 64
-"""Requests under way at once; the next ones wait, inside their deadlines."""
-
 WAITING: Final = 1_000
 """Requests that wait; more are refused at once."""
 
 LATE_SECONDS: Final = 10.0
-LATE_ANSWERS: Final = 16
-"""How long, and how many, answers are waited for after their deadline."""
+"""How long an answer is waited for after its deadline."""
 
 BACKOFF_SECONDS: Final = 0.05
 """Before the retry where the service names no time."""
@@ -79,7 +76,7 @@ class JevProvider:
             clock,
         )
         self._latencies: deque[float] = deque(maxlen=31)
-        self._connected: dict[asyncio.AbstractEventLoop, _Connected] = {}
+        self._connected: dict[asyncio.AbstractEventLoop, Connections] = {}
 
     @classmethod
     def from_config(cls, config: ProviderConfig) -> Self:
@@ -213,7 +210,7 @@ class JevProvider:
             task.cancel()
         return late
 
-    async def _attempts(self, connected: "_Connected", request: Request, until: float) -> Outcome:
+    async def _attempts(self, connected: Connections, request: Request, until: float) -> Outcome:
         """One exchange, and another one where that may help and fits into what is left."""
         async with asyncio.timeout(until - self._clock() + LATE_SECONDS):
             outcome = await self._exchange(connected, request)
@@ -227,7 +224,7 @@ class JevProvider:
                 outcome = await self._exchange(connected, request)
             return outcome
 
-    async def _exchange(self, connected: "_Connected", request: Request) -> Outcome:
+    async def _exchange(self, connected: Connections, request: Request) -> Outcome:
         self.requests_made += 1
         started = self._clock()
         outcome = await exchange(connected.client, request)
@@ -238,14 +235,14 @@ class JevProvider:
     def _usual_latency(self) -> float:
         return statistics.median(self._latencies) if self._latencies else 0.0
 
-    def _connection(self) -> "_Connected":
+    def _connection(self) -> Connections:
         loop = asyncio.get_running_loop()
         connected = self._connected.get(loop)
         if connected is None:
             for other in list(self._connected):
                 if other.is_closed():
                     self._connected.pop(other, None)
-            connected = self._connected[loop] = _Connected(self._client())
+            connected = self._connected[loop] = Connections(self._client())
         return connected
 
     def _client(self) -> httpx.AsyncClient:
@@ -275,80 +272,3 @@ class TypeSafeJevProvider(JevProvider):
     """Jev at TypeSafe itself."""
 
     config_type = TypeSafeConfig
-
-
-class _Connected:
-    """The connections of one event loop and what is under way on them."""
-
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self.client = client
-        self.waiting = 0
-        self._closed = False
-        self._places = asyncio.Semaphore(CONNECTIONS)
-        self._under_way: set[asyncio.Task[Outcome]] = set()
-        self._late = 0
-
-    async def enter(self, until: float, clock: Callable[[], float]) -> bool:
-        """Take one of the places under way, in turn; False: none was free in time."""
-        self.waiting += 1
-        try:
-            async with asyncio.timeout(max(until - clock(), 0.0)):
-                await self._places.acquire()
-        except TimeoutError:
-            return False
-        finally:
-            self.waiting -= 1
-        if clock() >= until:
-            self._places.release()
-            return False
-        return True
-
-    def check(self, provider: str) -> None:
-        """Raise ``ProviderUnavailableError`` if it was closed while a call waited."""
-        if self._closed:
-            raise failure("connection", "closed before it was answered", provider)
-
-    def keep(self, task: asyncio.Task[Outcome]) -> None:
-        """Hold ``task`` and its place until it is done."""
-        self._under_way.add(task)
-        task.add_done_callback(self._ended)
-
-    def leave(self) -> None:
-        """Give a place back unused."""
-        self._places.release()
-
-    def _ended(self, task: asyncio.Task[Outcome]) -> None:
-        self._places.release()
-        self._under_way.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.debug("a late call ended: %s", type(task.exception()).__name__)
-
-    def follow(self, task: asyncio.Task[Outcome], on_late: LateAnswer) -> bool:
-        """Hand the answer of ``task`` to ``on_late`` when it comes; False: too many are awaited."""
-        if self._late >= LATE_ANSWERS:
-            return False
-        self._late += 1
-
-        def ended(task: asyncio.Task[Outcome]) -> None:
-            self._late -= 1
-            if task.cancelled() or task.exception() is not None:
-                return
-            answer = task.result().answer
-            if answer is None:
-                return
-            try:
-                on_late(answer)
-            except Exception as error:  # a cache's trouble is not the loop's
-                log.debug("a late answer was not kept: %s", type(error).__name__)
-
-        task.add_done_callback(ended)
-        return True
-
-    async def aclose(self) -> None:
-        """End what is under way and close the connections."""
-        self._closed = True
-        tasks = list(self._under_way)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self.client.aclose()

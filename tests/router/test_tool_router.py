@@ -142,10 +142,15 @@ def test_a_local_selector_that_fails_is_an_abstention() -> None:
         def select_now(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> Any:
             raise OSError("weights")
 
+        def shortlist(self, *_: object) -> Any:
+            raise OSError("weights")
+
     found = route(None, local=Broken({}))
     assert (found.tool, found.fallback_reason, found.source) == (None, "selector_error", "none")
     down = route(MockProvider(ProviderError("down", kind="connection")), local=Broken({}))
     assert (down.fallback_reason, down.provider_error) == ("provider_error", "connection")
+    large = route(MockProvider(sure_of("tool_3")), many(100), local=Broken({}))
+    assert (large.fallback_reason, large.provider_error) == ("selector_error", None)
 
 
 def test_the_planner_only_mode_needs_nobody() -> None:
