@@ -19,6 +19,7 @@ __all__ = [
     "MCTSConfig",
     "OpenRouterConfig",
     "ProviderConfig",
+    "RecordsConfig",
     "RoutingConfig",
     "Solver",
     "TypeSafeConfig",
@@ -111,6 +112,8 @@ class RoutingConfig:
         constraint_limit: most constraints that a provider sees, >= 0.
         route_cache_size: decisions kept in memory, >= 0 (0: none).
         cache_path: file in which decisions are kept over processes, or None.
+        embeddings: whether the local selector also compares meanings, by the ``embeddings`` extra:
+            better choices among similar tools, some 20 ms instead of less than one.
     """
 
     mode: RoutingMode = RoutingMode.HYBRID
@@ -128,6 +131,7 @@ class RoutingConfig:
     constraint_limit: int = 4
     route_cache_size: int = 128
     cache_path: str | None = None
+    embeddings: bool = False
 
     def __post_init__(self) -> None:
         modes = tuple(mode.value for mode in RoutingMode)
@@ -148,6 +152,27 @@ class RoutingConfig:
         check_int("constraint_limit", self.constraint_limit, 0, MAX_COUNT)
         check_int("route_cache_size", self.route_cache_size, 0, MAX_COUNT)
         check_text("cache_path", self.cache_path, optional=True)
+        if not isinstance(self.embeddings, bool):
+            raise ConfigError("embeddings", self.embeddings, "True or False")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsConfig:
+    """Whether and how decisions are recorded. A bad field raises ``ConfigError``.
+
+    Attributes:
+        enabled: whether `har` and the services keep records.
+        text: how goals and observations are kept: "hashed" (keyed hashes), "full" (a replay needs
+            it), or "none".
+    """
+
+    enabled: bool = True
+    text: Literal["full", "hashed", "none"] = "hashed"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.enabled, bool):
+            raise ConfigError("enabled", self.enabled, "True or False")
+        check_choice("text", self.text, ("full", "hashed", "none"))
 
 
 @dataclass(frozen=True, slots=True)

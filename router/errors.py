@@ -3,6 +3,7 @@
 RouterError
 ├── ToolListError (also ValueError)     the tools offered are not usable; names the place
 ├── SettingsError (also ValueError)     a settings file or variable is not usable; names the field
+├── EmbeddingsError                     the `embeddings` extra is missing, or altered
 └── ProviderError                       a decision provider gave no usable answer; says which kind
     ├── ProviderKeyError                no key, or the key was refused
     ├── ProviderTimeoutError            no answer within the deadline
@@ -15,6 +16,7 @@ An error never holds a request, a header, a key or a chained exception of the HT
 from typing import Literal, get_args
 
 __all__ = [
+    "EmbeddingsError",
     "ProviderError",
     "ProviderErrorKind",
     "ProviderKeyError",
@@ -54,6 +56,10 @@ class ToolListError(RouterError, ValueError):
 
 class SettingsError(RouterError, ValueError):
     """A setting is not usable; the message names the field and where it was set."""
+
+
+class EmbeddingsError(RouterError):
+    """The ``embeddings`` extra is not installed, or a file of it is not the one that we know."""
 
 
 class ProviderError(RouterError):

@@ -193,6 +193,7 @@ class RouteDecision:
         answer: the provider's raw answer with usage, model and request id, or None.
         latency_ms: from the call to the decision.
         why: reasons for a person to read, the strongest first.
+        record_id: id of its record, to which an outcome can be attached; None: not recorded.
     """
 
     tool: str | None = None
@@ -208,6 +209,7 @@ class RouteDecision:
     answer: ChoiceDecision | None = None
     latency_ms: float | None = None
     why: Sequence[str] = ()
+    record_id: str | None = None
 
     @property
     def margin(self) -> float | None:

@@ -10,9 +10,9 @@ The first source that has a value wins:
    (``$XDG_CONFIG_HOME``, else ``~/.config``),
 5. the default.
 
-A file has the sections ``[routing]``, ``[provider]`` and ``[search]``: the fields of
-``RoutingConfig``, ``ProviderConfig`` and ``MCTSConfig``. A project's file may not say where a key
-is sent (``USERS_OWN``).
+A file has the sections ``[routing]``, ``[provider]``, ``[search]`` and ``[records]``: the fields of
+``RoutingConfig``, ``ProviderConfig``, ``MCTSConfig`` and ``RecordsConfig``. A project's file may
+not say where a key is sent (``USERS_OWN``).
 """
 
 import os
@@ -29,6 +29,7 @@ from router.config import (
     MCTSConfig,
     OpenRouterConfig,
     ProviderConfig,
+    RecordsConfig,
     RoutingConfig,
     TypeSafeConfig,
 )
@@ -42,6 +43,7 @@ SECTIONS: Final[Mapping[str, type]] = {
     "routing": RoutingConfig,
     "provider": ProviderConfig,
     "search": MCTSConfig,
+    "records": RecordsConfig,
 }
 PROVIDERS: Final[Mapping[str, type[ProviderConfig]]] = {
     "openrouter": OpenRouterConfig,
@@ -66,7 +68,7 @@ class Settings:
     """Checked configurations.
 
     Attributes:
-        routing, provider, search: see their classes.
+        routing, provider, search, records: see their classes.
         origins: "section.field" -> where its value came from: "default", a variable's name, or a
             file's path.
         problems: what was refused and replaced by a default; empty if ``strict``.
@@ -75,6 +77,7 @@ class Settings:
     routing: RoutingConfig
     provider: ProviderConfig
     search: MCTSConfig
+    records: RecordsConfig
     origins: Mapping[str, str]
     problems: tuple[str, ...] = ()
 
@@ -197,6 +200,7 @@ class _Reading:
             routing=self._built("routing", RoutingConfig),
             provider=self._built("provider", provider or ProviderConfig),
             search=self._built("search", MCTSConfig),
+            records=self._built("records", RecordsConfig),
             origins={
                 f"{section}.{field.name}": self._origins.get(f"{section}.{field.name}", "default")
                 for section, config in SECTIONS.items()

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -25,7 +25,10 @@ from router.selectors.base import LocalSelector
 from router.selectors.jev import JevSelector, LateSelection
 from router.selectors.temperature import IDENTITY, Temperatures
 
-__all__ = ["JevToolRouter"]
+__all__ = ["JevToolRouter", "Record"]
+
+Record = Callable[[HarnessState, Sequence[ToolDescriptor], RouteDecision], str | None]
+"""Keeps a decision and returns its id, or None; never raises. See ``Recorder.of_tools``."""
 
 log = logging.getLogger("harness_router.route")
 
@@ -46,9 +49,11 @@ class JevToolRouter:
         config: see ``RoutingConfig``.
         selector: the local selector; None: the one that comes with the package.
         temperatures: calibration of the provider's probabilities, by number of options.
+        record: told every decision; None: none is kept.
 
     Raises:
         RouterError: mode "jev_only" without a provider.
+        EmbeddingsError: ``config.embeddings`` without the extra.
     """
 
     def __init__(
@@ -58,12 +63,18 @@ class JevToolRouter:
         *,
         selector: LocalSelector | None = None,
         temperatures: Temperatures = IDENTITY,
+        record: Record | None = None,
     ) -> None:
         self.config = config or RoutingConfig()
         if provider is None and self.config.mode is RoutingMode.JEV_ONLY:
             raise RouterError("provider: got None, wanted one (mode is jev_only)")
         self._jev = JevSelector(provider, self.config, temperatures) if provider else None
+        if selector is None and self.config.embeddings:
+            from router.selectors.embedding_features import embedding_selector
+
+            selector = embedding_selector()
         self._local = selector
+        self._record = record
         self._cache = SelectionCache(self.config.route_cache_size, self.config.cache_path)
 
     async def route(
@@ -94,7 +105,7 @@ class JevToolRouter:
             else:
                 found = await self._ask(self._jev, state, tools, deadline)
             decision = self._gated(found, offered)
-        return _timed(decision, started)
+        return self._kept(_timed(decision, started), state, tools)
 
     def route_now(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> RouteDecision:
         """As ``route`` where there is no provider, without an event loop.
@@ -108,11 +119,18 @@ class JevToolRouter:
         started = time.perf_counter()
         offered = check_tools(tools)
         decision = self._at_once(tools) or self._gated(self._stand_in(state, tools), offered)
-        return _timed(decision, started)
+        return self._kept(_timed(decision, started), state, tools)
 
     def close(self) -> None:
         """Close the cache file; the provider is its maker's to close."""
         self._cache.close()
+
+    def _kept(
+        self, decision: RouteDecision, state: HarnessState, tools: Sequence[ToolDescriptor]
+    ) -> RouteDecision:
+        if self._record is None:
+            return decision
+        return replace(decision, record_id=self._record(state, tools, decision))
 
     def _at_once(self, tools: Sequence[ToolDescriptor]) -> RouteDecision | None:
         """What needs no selector: nobody may decide, there is nothing to choose, or no choice."""

@@ -15,7 +15,6 @@ import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,10 @@ from experiments.tool_choice.data import (
     registry,
 )
 from experiments.tool_choice.learn import Settings, Shelves, Similarity, learn
-from router.selectors.local import SHELF, LexicalSelector, TextSimilarity, text_similarity
+from router.errors import EmbeddingsError
+from router.selectors.embedding import MiniLM
+from router.selectors.embedding_features import similarity_of
+from router.selectors.local import SHELF, LexicalSelector
 from router.selectors.model import WEIGHTS, WEIGHTS_WITH_SIMILARITY, Model
 
 __all__ = ["fitted", "similarity_or_reason"]
@@ -50,11 +52,11 @@ LICENCES = {
 def similarity_or_reason() -> Similarity | str:
     """The scorer of the ``embeddings`` extra, or why it is not there."""
     try:
-        scorer: TextSimilarity = import_module("router.selectors.embedding").MiniLM()
-        scorer.similarity("one", ["two"])
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return text_similarity(scorer)
+        model = MiniLM()
+        model.load()
+    except EmbeddingsError as error:
+        return str(error)
+    return similarity_of(model)
 
 
 def missed_share(problems: Sequence[Problem], settings: Settings, folder: Path) -> float:

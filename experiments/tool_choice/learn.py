@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from router.selectors.features import (
 )
 from router.selectors.history import RECENT, TURN_INPUTS
 from router.selectors.lexical import ToolWords, as_words
+from router.selectors.local import Similarity
 from router.selectors.model import Model
 from router.selectors.pairs import KINDS, PairWeights, name_words
 from router.selectors.stems import stems
@@ -30,7 +31,6 @@ from router.selectors.stems import stems
 __all__ = ["Example", "Settings", "Similarity", "learn", "read"]
 
 Floats = npt.NDArray[np.float64]
-Similarity = Callable[[str, Sequence[ToolDescriptor]], Sequence[float]]
 Key = tuple[str, str, str]
 
 

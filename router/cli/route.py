@@ -3,9 +3,11 @@
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -20,6 +22,9 @@ from router.models import (
     ToolDescriptor,
 )
 from router.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from router.tool_router import Record
 
 __all__ = ["route"]
 
@@ -62,6 +67,8 @@ FLAGS: Final = {
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder where the search for harness-router.toml begins [working directory].",
 )
+@click.option("--session", help="Id of the session that the decision belongs to, for its record.")
+@click.option("--no-record", is_flag=True, help="Keep no record of the decision.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole decision as JSON.")
 @click.option("--explain", is_flag=True, help="Show the probabilities and why.")
 def route(
@@ -97,7 +104,7 @@ def route(
         state = HarnessState(
             goal, observation, last_action, [_action(text) for text in actions], constraints
         )
-        decision = _decide(settings, state, tools)
+        decision = _decide(settings, state, tools, options["session"])
     except (SettingsError, ToolListError, ConfigError) as error:
         _end(str(error), BAD_INPUT)
     except ProviderError as error:
@@ -126,6 +133,9 @@ def _settings(project: Path | None, options: dict[str, Any]) -> Settings:
         "fallback_threshold": options["fallback_threshold"],
         "route_cache_size": 0 if options["no_cache"] else None,
     }
+    records = settings.records
+    if options["no_record"]:
+        records = replace(records, enabled=False)
     given = {name: value for name, value in given.items() if value is not None}
     try:
         routing = replace(settings.routing, **given)
@@ -135,7 +145,7 @@ def _settings(project: Path | None, options: dict[str, Any]) -> Settings:
     except ConfigError as error:
         flag = FLAGS.get(error.field, error.field)
         _end(f"{flag}: got {error.got!r}, wanted {error.wanted}", BAD_INPUT)
-    return replace(settings, routing=routing, provider=provider)
+    return replace(settings, routing=routing, provider=provider, records=records)
 
 
 def _read_tools(tools_json: str | None, tools_file: str | None) -> Any:
@@ -163,27 +173,51 @@ def _action(text: str) -> ActionSummary:
     return ActionSummary(tool.strip(), outcome.strip())
 
 
-def _decide(settings: Settings, state: HarnessState, tools: list[ToolDescriptor]) -> RouteDecision:
+def _decide(
+    settings: Settings, state: HarnessState, tools: list[ToolDescriptor], session: str | None
+) -> RouteDecision:
     from router.tool_router import JevToolRouter
 
     routing = settings.routing
     has_key = bool(os.environ.get(settings.provider.api_key_env, "").strip())
     asks = routing.mode is RoutingMode.JEV_ONLY or (routing.mode is RoutingMode.HYBRID and has_key)
-    if asks:
-        import asyncio
+    with _record(settings, session) as record:
+        if asks:
+            import asyncio
 
-        return asyncio.run(_with_provider(settings, state, tools))
-    return JevToolRouter(None, routing).route_now(state, tools)  # nothing waits: no event loop
+            return asyncio.run(_with_provider(settings, state, tools, record))
+        # Nothing waits: no event loop.
+        return JevToolRouter(None, routing, record=record).route_now(state, tools)
+
+
+@contextmanager
+def _record(settings: Settings, session: str | None) -> Iterator["Record | None"]:
+    """What keeps the decision, or None where no records are wanted."""
+    if not settings.records.enabled:
+        yield None
+        return
+    from router.decisions.places import default_path
+    from router.decisions.recorder import Recorder
+
+    key = settings.provider.api_key_env
+    recorder = Recorder(default_path(), settings.records.text, key_variables=(key,))
+    try:
+        yield recorder.of_tools(settings.routing, session)
+    finally:
+        recorder.close()
 
 
 async def _with_provider(
-    settings: Settings, state: HarnessState, tools: list[ToolDescriptor]
+    settings: Settings,
+    state: HarnessState,
+    tools: list[ToolDescriptor],
+    record: "Record | None",
 ) -> RouteDecision:
     from router.providers import JevProvider
     from router.tool_router import JevToolRouter
 
     async with JevProvider.from_config(settings.provider) as provider:
-        router = JevToolRouter(provider, settings.routing)
+        router = JevToolRouter(provider, settings.routing, record=record)
         try:
             return await router.route(state, tools)
         finally:
@@ -223,6 +257,7 @@ def _whole(decision: RouteDecision) -> dict[str, Any]:
         "output_tokens": usage.output_tokens if usage else None,
         "cost": usage.cost if usage else None,
         "latency_ms": round(decision.latency_ms or 0.0, 3),
+        "record_id": decision.record_id,
         "why": list(decision.why),
     }
 

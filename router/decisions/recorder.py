@@ -11,6 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
+from router.config import RoutingConfig
 from router.decisions.errors import (
     RecordConflictError,
     RecordFieldError,
@@ -98,6 +99,26 @@ class Recorder:
         """
         with self._lock:
             return dict(self._counts)
+
+    def of_tools(
+        self, config: RoutingConfig, session: str | None = None
+    ) -> Callable[[HarnessState, Sequence[ToolDescriptor], RouteDecision], str | None]:
+        """What ``JevToolRouter`` takes as ``record``: decisions at the point "tool".
+
+        Args:
+            config: of that router; its thresholds stand in the records.
+            session: id of the session, or None.
+        """
+        thresholds = Thresholds.of(config)
+
+        def keep(
+            state: HarnessState, tools: Sequence[ToolDescriptor], decision: RouteDecision
+        ) -> str | None:
+            return self.record(
+                "tool", state, tools, decision, session=session, thresholds=thresholds
+            )
+
+        return keep
 
     def record(
         self,

@@ -17,7 +17,7 @@ from router.models import HarnessState
 from router.selectors.facts import CLASSES, Facts
 from router.selectors.history import turn_inputs, turn_probabilities
 from router.selectors.lexical import ALL, NAME
-from router.selectors.match import MATCHES, SCORES, Match, standard
+from router.selectors.match import MATCHES, SCORES, SIMILARITIES, Match, standard
 from router.selectors.pairs import pair_sources
 from router.selectors.reading import (
     Call,
@@ -48,7 +48,7 @@ OTHERS: Final = (
 NONE_FEATURES: Final = (
     *("one", "calls", "turn", "best", "log_best", "cover", "cover_all", "cover_name"),
     *("name_known", "name_soft", "hits", "group_hits", "letters", "head", "fed", "ready"),
-    *("terms", "clauses", "tools", "one_tool", "similarity"),
+    *("terms", "clauses", "tools", "one_tool", *SIMILARITIES),
 )
 CONTEXTS: Final = (
     *(f"after {kind}" for kind in CLASSES),
@@ -59,7 +59,7 @@ CONTEXTS: Final = (
 
 def tool_features(similarity: bool) -> tuple[str, ...]:
     """Names of the rows of ``Features.tools``."""
-    names = (*MATCHES, "similarity") if similarity else MATCHES
+    names = (*MATCHES, *SIMILARITIES) if similarity else MATCHES
     forms = ("", ".z", ".rel", ".turn")
     return (*(name + form for form in forms for name in names), *OTHERS)
 
@@ -99,7 +99,7 @@ def features(
         state: anything.
         facts: the tools on offer, n of them, n > 0.
         turn_weights: of ``TURN_INPUTS``.
-        similarity: [n] of each tool with the goal by another scorer, or None.
+        similarity: [SIMILARITIES, n] by another scorer, or None.
     """
     goal, calls = read_goal(state.goal), calls_so_far(state, facts.index)
     match = Match(goal, facts)

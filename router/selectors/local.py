@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,38 +22,12 @@ from router.selectors.pairs import pair_sources
 from router.selectors.reading import calls_so_far, observed_terms, read_goal
 from router.selectors.reasons import reasons, reasons_for_none
 from router.selectors.registry import Registry, best
-from router.words import words
 
-__all__ = ["LexicalSelector", "Similarity", "TextSimilarity", "default_selector", "text_similarity"]
+__all__ = ["LexicalSelector", "Similarity", "default_selector"]
 
 Floats = npt.NDArray[np.float64]
-Similarity = Callable[[str, Sequence[ToolDescriptor]], Sequence[float]]
-"""Of a goal and n tools: likeness of each tool to the goal, -1 to 1."""
-
-
-class TextSimilarity(Protocol):
-    """A scorer of texts, for instance sentence embeddings."""
-
-    def similarity(self, query: str, texts: Sequence[str]) -> npt.NDArray[Any]:
-        """[len(texts)] likeness of each text to the query, -1 to 1."""
-
-
-def text_similarity(scorer: TextSimilarity) -> Similarity:
-    """A scorer of texts as a scorer of tools: of each tool's name in words and its description."""
-
-    def of(goal: str, tools: Sequence[ToolDescriptor]) -> Sequence[float]:
-        texts = [_text(tool) for tool in tools]
-        return [float(value) for value in scorer.similarity(goal[:GOAL_TEXT], texts)]
-
-    return of
-
-
-def _text(tool: ToolDescriptor) -> str:
-    return f"{' '.join(words(tool.name))}: {tool.description}"[:TOOL_TEXT]
-
-
-GOAL_TEXT: Final = 2_000
-TOOL_TEXT: Final = 1_000  # characters
+Similarity = Callable[[str, Sequence[ToolDescriptor]], npt.NDArray[np.float64]]
+"""Of a goal and n tools: [SIMILARITIES, n], each -1 to 1; see ``router.selectors.match``."""
 
 SHELF: Final = 64
 """The model looks at so many tools; of more, at the most likely ones by their words."""
@@ -72,8 +46,9 @@ class LexicalSelector:
     shortlist.
 
     Args:
-        similarity: another scorer whose value is one more feature, for instance the cosine of two
-            embeddings; it must not raise. Then the weights fitted with one are used.
+        similarity: another scorer whose values are further features, for instance
+            ``router.selectors.embedding_features.similarity_of``; it must not raise. Then the
+            weights fitted with that one are used.
         model: weights; None: those that come with the package.
 
     Raises:

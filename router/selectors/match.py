@@ -11,7 +11,7 @@ from router.selectors.facts import Facts
 from router.selectors.lexical import ALL, DESCRIPTION, FAMILY, NAME, PARAMETERS
 from router.selectors.reading import Goal
 
-__all__ = ["MATCHES", "SCORES", "Match", "standard"]
+__all__ = ["MATCHES", "SCORES", "SIMILARITIES", "Match", "standard"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,6 +19,9 @@ SCORES: Final = ("name", "description", "parameters", "all", "family", "name_gro
 ORDER: Final = np.array([NAME, DESCRIPTION, PARAMETERS, ALL, FAMILY])
 GROUP_ORDER: Final = np.array([NAME, DESCRIPTION])
 MATCHES: Final = (*SCORES, "letters", "name_share", "head")
+SIMILARITIES: Final = ("similarity", "similarity_goal", "similarity_tool")
+"""What another scorer says of goal and tool: likeness of the whole texts, how much of the goal the
+tool says, and how much of the tool the goal says."""
 
 
 def standard(rows: Floats) -> Floats:
@@ -85,15 +88,16 @@ class Match:
         return result
 
     def base(self, similarity: Floats | None) -> Floats:
-        """[MATCHES (+ similarity), n]."""
+        """[MATCHES (+ SIMILARITIES), n]."""
         shelf, goal = self.facts.shelf, self.goal
         letters = shelf.letters(goal.tokens)
         share = self.named[0] / np.maximum(shelf.name_idf, 1e-6)
-        rows = np.empty((len(MATCHES) + (similarity is not None), self.facts.n))
+        extra = 0 if similarity is None else len(similarity)
+        rows = np.empty((len(MATCHES) + extra, self.facts.n))
         rows[: len(SCORES)] = self.scores
         rows[len(SCORES) : len(MATCHES)] = letters, share, self.head
         if similarity is not None:
-            rows[-1] = similarity
+            rows[len(MATCHES) :] = similarity
         return rows
 
     def left(self, ids: Sequence[int | None], turn: Sequence[float]) -> Floats:
@@ -152,6 +156,6 @@ class Match:
                 *(best_of_base[7], best_of_base[9], values[0].max(), values[2, place]),
                 *(math.log1p(len(self.goal.terms)), math.log1p(self.goal.clauses)),
                 *(math.log(self.facts.n), float(self.facts.n == 1)),
-                0.0 if similarity is None else similarity.max(),
+                *(np.zeros(len(SIMILARITIES)) if similarity is None else similarity.max(axis=1)),
             ]
         )

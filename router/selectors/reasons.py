@@ -49,6 +49,8 @@ _TOPIC_OF: Final = {
     "chained": "chained",
     "left": "left",
     "similarity": "similarity",
+    "similarity_goal": "similarity",
+    "similarity_tool": "similarity",
     "family": "family",
     "seen": "seen",
     "reads_path": "seen",

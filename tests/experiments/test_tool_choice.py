@@ -246,8 +246,9 @@ def test_a_similarity_that_knows_the_answer_is_learned() -> None:
     cases = [case for case in load_cases() if case.gold is not None]
     wanted = {(case.state.goal, case.tools): case.tools[case.gold or 0].name for case in cases}
 
-    def oracle(goal: str, tools: Any) -> list[float]:
-        return [float(wanted.get((goal, tuple(tools))) == tool.name) for tool in tools]
+    def oracle(goal: str, tools: Any) -> Any:
+        right = [float(wanted.get((goal, tuple(tools))) == tool.name) for tool in tools]
+        return np.array([right, [0.0] * len(right), [0.0] * len(right)])
 
     data = learn(cases, Settings(cases=1.0), similarity=oracle, folds=0)
     assert data["similarity"]

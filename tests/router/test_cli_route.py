@@ -175,6 +175,26 @@ def test_bad_input_is_one_line_and_exit_2(arguments: list[str], message: str) ->
     assert found.stderr.count("\n") == 1
 
 
+def test_every_decision_leaves_a_record_unless_it_is_not_wanted(tmp_path: Path) -> None:
+    found = json.loads(har(*DOCUMENTED, "--json", "--session", "s-1").stdout)
+    har(*DOCUMENTED, "--no-record")
+    shown = CliRunner().invoke(main, ["records", "list", "--json"])
+    (record,) = json.loads(shown.stdout)
+    assert record["id"] == found["record_id"]
+    assert GOAL not in shown.stdout
+    assert json.loads(har(*DOCUMENTED, "--json", "--no-record").stdout)["record_id"] is None
+
+
+def test_a_place_where_no_record_can_be_kept_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "blocked").write_text("a file where a folder is wanted")
+    monkeypatch.setenv("HARNESS_ROUTER_RECORDS", str(tmp_path / "blocked" / "records.db"))
+    found = har(*DOCUMENTED, "--json")
+    assert found.exit_code in (0, 3)
+    assert json.loads(found.stdout)["record_id"] is None
+
+
 def test_no_tools_is_an_abstention() -> None:
     found = har("--goal", GOAL, "--tools-json", "[]")
     assert (json.loads(found.stdout)["reason"], found.exit_code) == ("no_tools", 3)
@@ -210,7 +230,7 @@ def test_the_installed_command_does_the_same_without_httpx_and_asyncio() -> None
         "print(sorted(heavy), file=sys.stderr); sys.exit(code)"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code, "route", *DOCUMENTED],
+        [sys.executable, "-c", code, "route", *DOCUMENTED, "--no-record"],
         capture_output=True,
         text=True,
         check=False,

@@ -337,6 +337,20 @@ def test_a_changed_threshold_needs_no_new_answer(tmp_path: Any) -> None:
     loose.close()
 
 
+def test_every_decision_is_told_to_who_keeps_records() -> None:
+    kept: list[RouteDecision] = []
+
+    def keep(state: HarnessState, tools: Sequence[ToolDescriptor], decision: RouteDecision) -> str:
+        assert (state, tools) == (STATE, TOOLS)
+        kept.append(decision)
+        return f"id-{len(kept)}"
+
+    router = JevToolRouter(selector=Fixed({"read_file": 0.7}), record=keep)
+    assert router.route_now(STATE, TOOLS).record_id == "id-1"
+    assert asyncio.run(router.route(STATE, TOOLS)).record_id == "id-2"
+    assert [decision.fallback_reason for decision in kept] == ["planner_confirmation"] * 2
+
+
 def many(count: int) -> list[ToolDescriptor]:
     kinds = ("inspect", "mutate", "verify", "network")
     return [

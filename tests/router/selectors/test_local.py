@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.errors import RouterError
 from router.models import ActionSummary, HarnessState, RiskLevel, ToolDescriptor
-from router.selectors.local import LexicalSelector, default_selector, text_similarity
+from router.selectors.local import LexicalSelector, Similarity, default_selector
+from router.selectors.match import SIMILARITIES
 from router.selectors.model import WEIGHTS, Model, load_model
 
 ROOT = Path(__file__).parents[3]
@@ -314,28 +316,23 @@ def test_tools_off_the_shortlist_keep_some_probability() -> None:
 # Similarity and weights
 
 
-class Likes:
-    """A scorer of texts that likes one word."""
-
-    def __init__(self, word: str) -> None:
-        self.word = word
-
-    def similarity(self, query: str, texts: Sequence[str]) -> Any:
-        return [float(self.word in text) for text in texts]
+def likes(word: str) -> Similarity:
+    """A scorer that likes one word in a name."""
+    return lambda _, tools: np.array([[float(word in t.name) for t in tools]] * len(SIMILARITIES))
 
 
 def with_similarity(weight: float) -> Model:
     data = json.loads(WEIGHTS.read_text())
-    zero = {f"similarity{form}": 0.0 for form in ("", ".z", ".rel", ".turn")}
-    data["tools"] |= zero | {"similarity": weight}
+    names = [f"{name}{form}" for name in SIMILARITIES for form in ("", ".z", ".rel", ".turn")]
+    data["tools"] |= dict.fromkeys(names, 0.0) | {"similarity": weight}
     return Model(data | {"similarity": True, "version": "test"})
 
 
-def test_a_similarity_enters_as_one_more_feature() -> None:
+def test_a_similarity_enters_as_further_features() -> None:
     state = HarnessState("Please do it")
     tools = (tool("alpha", "One thing."), tool("beta", "Another thing."))
     for word in ("alpha", "beta"):
-        selector = LexicalSelector(text_similarity(Likes(word)), with_similarity(40.0))
+        selector = LexicalSelector(likes(word), with_similarity(40.0))
         selection = selector.select_now(state, tools)
         assert selection.tool == word
         assert selector.version == "test"
@@ -343,14 +340,17 @@ def test_a_similarity_enters_as_one_more_feature() -> None:
 
 
 def test_a_similarity_that_is_not_a_number_counts_as_none() -> None:
-    selector = LexicalSelector(lambda _, tools: [float("nan")] * len(tools), with_similarity(1.0))
+    def broken(_: str, tools: Sequence[ToolDescriptor]) -> Any:
+        return np.full((len(SIMILARITIES), len(tools)), np.nan)
+
+    selector = LexicalSelector(broken, with_similarity(1.0))
     selection = selector.select_now(HarnessState("read the file"), CODING)
     assert selection.tool == "read_file"
 
 
 def test_weights_and_similarity_must_go_together() -> None:
     with pytest.raises(RouterError, match="similarity: wanted None"):
-        LexicalSelector(lambda _, tools: [0.0] * len(tools), load_model(WEIGHTS))
+        LexicalSelector(likes("x"), load_model(WEIGHTS))
     with pytest.raises(RouterError, match="similarity: wanted one"):
         LexicalSelector(None, with_similarity(1.0))
 
