@@ -10,7 +10,13 @@ COMPILED := $(subst /,.,$(basename $(wildcard mcts_core/*.pyx simulators/*.pyx))
 
 .PHONY: demo test check bench bench-peers build debug race wheel lint types clean
 
-demo: build  ## build, then decide the first tool of three real situations
+demo: build  ## build, then decide: at once, and by looking ahead in three real situations
+	@echo; echo "== har route: which of ten tools comes next?"
+	@$(BIN)/har route --no-record --goal "Fix the failing parser test" --action "run_tests=1 failed" \
+	  --observation "1 failed: test_dates, ValueError in src/parser.py:42" \
+	  --tools examples/tools/coding_agent.json --explain || test $$? -eq 3
+	@echo; echo "== a loop that the router owns: python examples/router_owned_loop.py"
+	@$(BIN)/python examples/router_owned_loop.py
 	@for graph in examples/*.json; do \
 	  echo; echo "== har route-mcts $$graph"; $(BIN)/har route-mcts $$graph || exit 1; \
 	done

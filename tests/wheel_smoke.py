@@ -39,6 +39,14 @@ def main(examples: Path) -> None:
         assert search(connect_four(), None, config).visits.sum() == 500
 
     har = Path(sys.executable).with_name("har")
+    tools = [{"name": "run_tests", "description": "Run the test suite"}]
+    tools += [{"name": "web_search", "description": "Search the web"}]
+    command = [str(har), "route", "--no-record", "--goal", "Run the test suite"]
+    command += ["--tools-json", json.dumps(tools)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout)["tool"] == "run_tests", run.stdout
+    print(f"har route: {run.stdout.strip()}")
+
     for graph in sorted(examples.glob("*.json")):
         command = [str(har), "route-mcts", str(graph), "--json"]
         run = subprocess.run(command, capture_output=True, text=True, check=True)

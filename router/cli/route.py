@@ -96,7 +96,7 @@ def route(
     \b
     Example:
       har route --goal "Fix the failing parser test" \\
-        --observation "The failure points to src/parser.py" --tools examples/coding_tools.json
+        --observation "The failure points to src/parser.py" --tools examples/tools/three.json
     """  # noqa: D301 (click wants the character itself)
     try:
         settings = _settings(project, options)

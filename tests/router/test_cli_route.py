@@ -17,7 +17,7 @@ from router.cli import main
 from tests.router.providers.decision_server import KEY, Behaviour, answering, running, saying
 
 ROOT = Path(__file__).parents[2]
-TOOLS = ROOT / "examples" / "coding_tools.json"
+TOOLS = ROOT / "examples" / "tools" / "three.json"
 GOAL = "Fix the failing parser test"
 OBSERVATION = "The failure points to src/parser.py"
 DOCUMENTED = ["--goal", GOAL, "--observation", OBSERVATION, "--tools-json", TOOLS.read_text()]
