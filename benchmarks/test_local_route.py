@@ -1,6 +1,6 @@
 """The local selector: one decision over 10 to 4,000 tools with a new goal each time, and its index.
 
-    python -m pytest benchmarks/local_route.py --benchmark-only
+    python -m pytest benchmarks/test_local_route.py --benchmark-only
 
 Bars: median below 0.3 ms for 10 tools and below 5 ms for 4,000, index kept.
 """
