@@ -19,7 +19,7 @@ from router.errors import ProviderError
 from router.models import ChoiceDecision
 from router.providers.base import LateAnswer
 from router.providers.breaker import CircuitBreaker
-from router.providers.connections import CONNECTIONS, Connections
+from router.providers.connections import PER_POOL, Connections
 from router.providers.dialects import dialect_named
 from router.providers.exchange import Outcome, Request, exchange, failure
 from router.providers.keys import read_key, refuse_secrets
@@ -136,7 +136,8 @@ class JevProvider:
         origin = "{0.scheme}://{0.netloc}/".format(urlsplit(self.config.url))
         try:
             async with asyncio.timeout(self.config.timeout_seconds):
-                await self._connection().client.head(origin)
+                with self._connection().client() as client:
+                    await client.head(origin)
         except Exception as error:
             log.debug("%s: prewarm: %s", self.name, type(error).__name__)
 
@@ -227,7 +228,8 @@ class JevProvider:
     async def _exchange(self, connected: Connections, request: Request) -> Outcome:
         self.requests_made += 1
         started = self._clock()
-        outcome = await exchange(connected.client, request)
+        with connected.client() as client:
+            outcome = await exchange(client, request)
         if outcome.answer is not None:
             self._latencies.append(self._clock() - started)
         return outcome
@@ -242,7 +244,7 @@ class JevProvider:
             for other in list(self._connected):
                 if other.is_closed():
                     self._connected.pop(other, None)
-            connected = self._connected[loop] = Connections(self._client())
+            connected = self._connected[loop] = Connections(self._client)
         return connected
 
     def _client(self) -> httpx.AsyncClient:
@@ -251,7 +253,7 @@ class JevProvider:
             return httpx.AsyncClient(
                 transport=self._transport,
                 timeout=None,  # each phase would have its own; the deadline is one for all
-                limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=60.0),
+                limits=httpx.Limits(max_connections=PER_POOL, keepalive_expiry=60.0),
                 follow_redirects=False,
                 trust_env=host not in ("127.0.0.1", "::1", "localhost"),  # no proxy to ourselves
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # keeps none

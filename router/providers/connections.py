@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import httpx
@@ -17,6 +18,9 @@ log = logging.getLogger("harness_router.providers")
 CONNECTIONS: Final = 64
 """Requests under way at once; the next ones wait, inside their deadlines."""
 
+PER_POOL: Final = 16
+"""Connections of one pool of httpx: its work for a request grows with their square, 10 ms at 64."""
+
 LATE_ANSWERS: Final = 16
 """How many answers are waited for after their deadline."""
 
@@ -25,20 +29,35 @@ class Connections:
     """Places for requests, taken in turn; late answers; the end of it all.
 
     Args:
-        client: of httpx, made in this event loop.
+        make_client: makes a client of httpx in this event loop, for ``PER_POOL`` connections.
 
     Attributes:
-        client: the same.
         waiting: calls that wait for a place.
     """
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self.client = client
+    def __init__(self, make_client: Callable[[], httpx.AsyncClient]) -> None:
+        self._make_client = make_client
+        self._pools = [_Pool(make_client())]
         self.waiting = 0
         self._closed = False
         self._places = asyncio.Semaphore(CONNECTIONS)
         self._under_way: set[asyncio.Task[Outcome]] = set()
         self._late = 0
+
+    @contextmanager
+    def client(self) -> Iterator[httpx.AsyncClient]:
+        """A client for one request: the first with a connection to spare, so that few requests
+        share few connections.
+        """
+        pool = next((pool for pool in self._pools if pool.busy < PER_POOL), None)
+        if pool is None:
+            pool = _Pool(self._make_client())
+            self._pools.append(pool)
+        pool.busy += 1
+        try:
+            yield pool.client
+        finally:
+            pool.busy -= 1
 
     async def enter(self, until: float, clock: Callable[[], float]) -> bool:
         """Take one of the places under way, in turn; False: none was free in time."""
@@ -103,4 +122,12 @@ class Connections:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.client.aclose()
+        await asyncio.gather(*(pool.client.aclose() for pool in self._pools))
+
+
+class _Pool:
+    """A client and how many requests are under way on it."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self.client = client
+        self.busy = 0
