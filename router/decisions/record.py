@@ -184,7 +184,7 @@ class DecisionRecord:
             validation = _validation(decision, options)
         kept, text, redacted = privacy.state(state, options.known)
         why = tuple(map(privacy.scrub, decision.why)) if text == "full" else ()
-        if decision.why != why:
+        if text != "full" or decision.why != why:  # (making reasons costs time)
             decision = replace(decision, why=why)
         return cls(
             id=record_id or new_id(),

@@ -1,7 +1,7 @@
 """``LexicalSelector``: the local selector, which needs no network and no key."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 import numpy as np
@@ -20,7 +20,7 @@ from router.selectors.model import (
 )
 from router.selectors.pairs import pair_sources
 from router.selectors.reading import calls_so_far, observed_terms, read_goal
-from router.selectors.reasons import reasons, reasons_for_none
+from router.selectors.reasons import LaterTexts, reasons, reasons_for_none
 from router.selectors.registry import Registry, best
 
 __all__ = ["LexicalSelector", "Similarity", "default_selector"]
@@ -96,9 +96,11 @@ class LexicalSelector:
             none_fits=none_fits,
             source="local",
             version=self.version,
-            why=reasons(self._model, found, facts, pairs, top)
-            if fits
-            else reasons_for_none(found, facts, top),
+            why=LaterTexts(
+                partial(reasons, self._model, found, facts, pairs, top)
+                if fits
+                else partial(reasons_for_none, found, facts, top)
+            ),
         )
 
     def shortlist(

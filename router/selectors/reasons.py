@@ -1,7 +1,7 @@
 """Why the local selector prefers a tool: its largest contributions, in words for a person."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from router.selectors.reading import parameter_kinds
 from router.selectors.stems import concept, stem
 from router.words import words
 
-__all__ = ["reasons", "reasons_for_none"]
+__all__ = ["LaterTexts", "reasons", "reasons_for_none"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -109,6 +109,47 @@ def _topics(similarity: bool) -> npt.NDArray[np.int64]:
 
 
 _TOPICS: Final = {similarity: _topics(similarity) for similarity in (False, True)}
+
+
+class LaterTexts(Sequence[str]):
+    """Texts that are made when somebody reads them: most decisions are never explained."""
+
+    __slots__ = ("_make", "_texts")
+
+    def __init__(self, make: Callable[[], Sequence[str]]) -> None:
+        self._make: Callable[[], Sequence[str]] | None = make
+        self._texts: tuple[str, ...] = ()
+
+    def _made(self) -> tuple[str, ...]:
+        make = self._make
+        if make is not None:
+            self._texts = tuple(make())
+            self._make = None
+        return self._texts
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        return self._made()[index]
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (tuple, list, LaterTexts)):
+            return NotImplemented
+        return self._made() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._made())
+
+    def __repr__(self) -> str:
+        return repr(self._made())
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[str, ...]]]:
+        return tuple, (self._made(),)
 
 
 def reasons(model: Model, found: Features, facts: Facts, pairs: Floats, top: int) -> list[str]:

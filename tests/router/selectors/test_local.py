@@ -1,7 +1,9 @@
 """The local selector: what it picks, what it promises of any input, and what it keeps."""
 
 import asyncio
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -377,3 +379,17 @@ def test_importing_the_selector_loads_only_numpy() -> None:
     )
     loaded = {name.split(".")[0] for name in run.stdout.split()}
     assert loaded.isdisjoint({"numba", "hydra", "mcp", "httpx", "onnxruntime", "asyncio"})
+
+
+def test_reasons_are_made_when_they_are_read_and_are_like_any_texts() -> None:
+    selection = default_selector().select_now(HarnessState("read the file"), CODING)
+    texts = tuple(selection.why)
+    assert texts
+    assert selection.why == texts == tuple(selection.why)
+    assert (selection.why[0], len(selection.why), repr(selection.why)) == (
+        texts[0],
+        len(texts),
+        repr(texts),
+    )
+    assert pickle.loads(pickle.dumps(selection)) == selection
+    assert copy.deepcopy(selection).why == texts
