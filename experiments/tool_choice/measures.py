@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from router.decisions.reliability import Binning, area_under_roc, expected_calibration_error
+
 __all__ = ["area", "calibration_error", "error_if_calibrated", "interval"]
 
 Floats = npt.NDArray[np.float64]
@@ -12,32 +14,16 @@ Floats = npt.NDArray[np.float64]
 
 def area(low: Floats, high: Floats) -> float:
     """P(a value of ``high`` is above one of ``low``), ties half: the area under the ROC curve."""
-    values, inverse = np.unique(np.concatenate([low, high]), return_inverse=True)
-    counts = np.bincount(inverse[: len(low)], minlength=len(values))
-    below = np.cumsum(counts) - counts
-    own = inverse[len(low) :]
-    return float((below[own] + 0.5 * counts[own]).mean() / len(low))
+    above = np.repeat([False, True], [len(low), len(high)])
+    return area_under_roc(np.concatenate([low, high]), above)
 
 
 def calibration_error(
     probabilities: Floats, right: Floats, bins: int = 15, equal_mass: bool = True
 ) -> float:
-    """Expected calibration error: sum_b n_b / n |mean p - share right|, in bins of p.
-
-    Bins of equal mass (as many items each) or of equal width.
-    """
-    order = np.argsort(probabilities, kind="stable")
-    if equal_mass:
-        parts = np.array_split(order, bins)
-    else:
-        place = np.minimum((probabilities[order] * bins).astype(int), bins - 1)
-        parts = [order[place == b] for b in range(bins)]
-    gaps = [
-        len(part) * abs(probabilities[part].mean() - right[part].mean())
-        for part in parts
-        if len(part)
-    ]
-    return float(sum(gaps) / len(probabilities))
+    """``expected_calibration_error`` in bins of equal mass or of equal width."""
+    binning: Binning = "mass" if equal_mass else "width"
+    return expected_calibration_error(probabilities, right, bins, binning)
 
 
 def error_if_calibrated(

@@ -10,13 +10,16 @@ import numpy.typing as npt
 from router.decisions.bounds import lower_bound, upper_bound
 
 __all__ = [
+    "Binning",
     "Bucket",
     "CalibrationError",
     "Labelled",
+    "area_under_roc",
     "auroc",
     "brier",
     "buckets",
     "calibration_error",
+    "expected_calibration_error",
     "log_loss",
     "risk_by_coverage",
 ]
@@ -144,16 +147,16 @@ def calibration_error(
     """
     generator = np.random.default_rng(seed)
     right = labelled.right.astype(float)
-    value = _ece(labelled.score, right, count, binning)
+    value = expected_calibration_error(labelled.score, right, count, binning)
     names = np.unique(np.array(labelled.session, dtype=object).astype(str), return_inverse=True)[1]
     members = [np.flatnonzero(names == i) for i in range(int(names.max()) + 1)]
     drawn = []
     for _ in range(resamples):
         chosen = generator.integers(0, len(members), len(members))
         rows = np.concatenate([members[i] for i in chosen])
-        drawn.append(_ece(labelled.score[rows], right[rows], count, binning))
+        drawn.append(expected_calibration_error(labelled.score[rows], right[rows], count, binning))
     ideal = [
-        _ece(
+        expected_calibration_error(
             labelled.score,
             (generator.random(len(labelled)) < labelled.score).astype(float),
             count,
@@ -165,7 +168,15 @@ def calibration_error(
     return CalibrationError(value, float(low), float(high), float(np.mean(ideal)))
 
 
-def _ece(score: Floats, right: Floats, count: int, binning: Binning) -> float:
+def expected_calibration_error(score: Floats, right: Floats, count: int, binning: Binning) -> float:
+    """sum_b n_b / n |mean score - share right| over buckets b (Naeini et al. 2015).
+
+    Args:
+        score: [n] stated probabilities, n > 0.
+        right: [n] 1 for right, 0 for wrong.
+        count: buckets.
+        binning: of equal width or of equal mass.
+    """
     gaps = [
         len(chosen) * abs(float(score[chosen].mean() - right[chosen].mean()))
         for chosen in _bins(score, count, binning)
@@ -185,14 +196,18 @@ def log_loss(labelled: Labelled) -> float:
 
 
 def auroc(labelled: Labelled) -> float:
-    """Probability that a right decision has a higher score than a wrong one, ties half (Hanley &
-    McNeil 1982); NaN where all are right or all wrong.
+    """``area_under_roc`` of right against wrong decisions."""
+    return area_under_roc(labelled.score, labelled.right)
+
+
+def area_under_roc(score: Floats, right: npt.NDArray[np.bool_]) -> float:
+    """Probability that a right one of [n] has a higher score than a wrong one, ties half (Hanley &
+    McNeil 1982); NaN where all are right or all wrong. Scores may be any numbers.
     """
-    right = labelled.right
     k = int(right.sum())
     if k in (0, len(right)):
         return float("nan")
-    _, place, times = np.unique(labelled.score, return_inverse=True, return_counts=True)
+    _, place, times = np.unique(score, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(times) - (times - 1) / 2.0)[place]
     return float((ranks[right].sum() - k * (k + 1) / 2.0) / (k * (len(right) - k)))
 
