@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from experiments.tool_choice.data import load_cases
 from router.models import ActionSummary, HarnessState, ToolDescriptor
 from router.selectors.local import LexicalSelector
 
@@ -90,3 +91,20 @@ def test_index(benchmark: Any, count: int) -> None:
         lambda: LexicalSelector().select_now(state, tools), rounds=rounds, warmup_rounds=1
     )
     assert len(selection.probabilities) == count
+
+
+def test_agents_at_work(benchmark: Any) -> None:
+    """States of our own agent cases (experiments/tool_choice), each once, 9 or 10 tools."""
+    benchmark.group = "local route, one decision"
+    cases = [case for case in load_cases() if len(case.tools) in (9, 10)]
+    cases.sort(key=lambda case: case.tools[0].name)
+    selector, order = LexicalSelector(), itertools.cycle(cases)
+    for case in cases:
+        selector.select_now(HarnessState("warm up"), case.tools)
+
+    def following() -> tuple[tuple[HarnessState, tuple[ToolDescriptor, ...]], dict[str, Any]]:
+        case = next(order)
+        return (case.state, case.tools), {}
+
+    selection = benchmark.pedantic(selector.select_now, setup=following, rounds=len(cases))
+    assert selection.probabilities
