@@ -113,7 +113,7 @@ class RoutingConfig:
         route_cache_size: decisions kept in memory, >= 0 (0: none).
         cache_path: file in which decisions are kept over processes, or None.
         embeddings: whether the local selector also compares meanings, by the ``embeddings`` extra:
-            better choices among similar tools, some 20 ms instead of less than one.
+            better choices among similar tools, some 5 ms a new goal instead of less than one.
     """
 
     mode: RoutingMode = RoutingMode.HYBRID

@@ -11,7 +11,7 @@ The weights come from the list of tools itself: a_i is the standard deviation of
 over the tools, so that tokens count on which the tools differ; b_j is the idf of the token over
 the tools (as BM25's, Robertson & Zaragoza 2009, eq. 3.3 and above 0), so that tokens which all
 tools share count little. Both are better than the cosine of whole texts, by which a long
-description hides the one word that matters: see ``experiments.embedding_choice``.
+description hides the one word that matters (``experiments.tool_choice.report --similarity``).
 """
 
 from collections import Counter
